@@ -1,0 +1,3 @@
+"""Versioned retrieval experiments with preregistered judgments."""
+
+__version__ = "0.1.0"

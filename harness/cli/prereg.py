@@ -1,0 +1,148 @@
+"""``harness prereg``: write, check, lock and give up preregistrations."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from harness.cli.console import Console, table
+from harness.cli.parsing import Commands, command, group
+
+
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    prereg = group(commands, "prereg", "write, check, lock and list preregistrations")
+    new = command(prereg, "new", run_new, "begin a document from a frozen dev result")
+    new.add_argument("id", help="the document's id: lower-case letters, digits, hyphens")
+    new.add_argument("--from", dest="frozen", required=True, metavar="FILE", help="experiments/NAME/frozen.yaml")
+    new.add_argument("--primary", action="append", metavar="MEASURE", help="a primary measure (default: R@k; repeatable)")
+    kind = new.add_mutually_exclusive_group()
+    kind.add_argument("--superior", metavar="GAIN", help="the smallest gain worth having (default: 0.02)")
+    kind.add_argument("--non-inferior", metavar="MARGIN", help="the largest loss tolerated")
+    new.add_argument("--guard", action="append", default=[], metavar="SLICE:DROP", help="e.g. temporal:0.03; repeatable")
+    for name in ("title", "hypothesis", "rationale"):
+        new.add_argument(f"--{name}", help=f"the {name}; left out, the document says TODO")
+    new.add_argument("--author", action="append", help="an author; repeatable")
+    check = command(prereg, "check", run_check, "say whether a document can decide anything; changes nothing")
+    check.add_argument("id", help="the document's id or path")
+    lock = command(prereg, "lock", run_lock, "lock a document: from now on it cannot be changed")
+    lock.add_argument("id", help="the document's id or path")
+    lock.add_argument("--acknowledge", metavar="REASON", help="go ahead in spite of findings that allow it")
+    abandon = command(prereg, "abandon", run_abandon, "give a locked document up")
+    abandon.add_argument("id", help="the document's id")
+    abandon.add_argument("--reason", required=True, help="why; it stays on record")
+    command(prereg, "list", run_list, "list the documents and how far they are")
+    show = command(prereg, "show", run_show, "show a document with every default filled in")
+    show.add_argument("id", help="the document's id or path")
+
+
+def run_new(options: argparse.Namespace, console: Console) -> int:
+    """Write a draft."""
+    from harness.workflow.drafting import new_document
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    path = new_document(
+        workspace,
+        options.id,
+        options.frozen,
+        primary=options.primary or [],
+        superior=options.superior,
+        non_inferior=options.non_inferior,
+        guards=options.guard,
+        words={name: getattr(options, name) for name in ("title", "hypothesis", "rationale")},
+        authors=options.author or [],
+    )
+    name = path.relative_to(workspace.root)
+    unwritten = "TODO" in path.read_text(encoding="utf-8")
+    first = "write what says TODO, then " if unwritten else ""
+    lines = [f"draft: {name}", f"next: {first}harness prereg check {options.id}, harness prereg lock {options.id}"]
+    console.result({"document": str(name)}, lines)
+    return 0
+
+
+def run_check(options: argparse.Namespace, console: Console) -> int:
+    """Check a document."""
+    from harness.errors import UsageProblem
+    from harness.preregistration.check import refusals
+    from harness.workflow.lock import check_document
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    checked = check_document(workspace, options.id)
+    in_the_way = refusals(checked.findings, None)
+    say = "cannot be locked as it is" if in_the_way else "can be locked"
+    lines = [f"{checked.document.id}: {say}", ""]
+    for item in checked.findings:
+        lines.append(f"{console.paint(item.kind, item.kind.ljust(7))}  {item.subject}: {item.says}")
+        if item.fix and item.kind == "refused":
+            lines.append(f"         fix: {item.fix}")
+    if not in_the_way:
+        lines += ["", f"next: harness prereg lock {checked.document.id}"]
+    value = {
+        "id": checked.document.id, "digest": checked.document.digest, "lockable": not in_the_way,
+        "look": checked.evidence.look, "alpha_k": checked.evidence.alpha_k,
+        "findings": [vars(item) for item in checked.findings],
+    }  # fmt: skip
+    console.result(value, lines)
+    return UsageProblem.exit_code if in_the_way else 0
+
+
+def run_lock(options: argparse.Namespace, console: Console) -> int:
+    """Lock a document."""
+    from harness.workflow.lock import lock_document
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    entry = lock_document(workspace, options.id, options.acknowledge)
+    payload = entry.payload
+    lines = [
+        f"locked: {payload['id']}, look {payload['look']} at these held-out questions, α = {payload['alpha_k']:.4f}",
+        f"document {payload['document_digest']}",
+        f"ledger entry {entry.name}",
+        f"next: commit it, then harness full {payload['id']}",
+    ]
+    console.result({"id": payload["id"], "entry": entry.hash, "look": payload["look"], "alpha_k": payload["alpha_k"]}, lines)
+    return 0
+
+
+def run_abandon(options: argparse.Namespace, console: Console) -> int:
+    """Abandon a document."""
+    from harness.workflow.lock import abandon
+    from harness.workflow.workspace import open_workspace
+
+    entry = abandon(open_workspace(options.workspace), options.id, options.reason)
+    console.result({"id": entry.payload["id"], "entry": entry.hash}, [f"abandoned: {entry.payload['id']}"])
+    return 0
+
+
+def run_list(options: argparse.Namespace, console: Console) -> int:
+    """List documents."""
+    from harness.ledger.state import life, lives
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    entries = workspace.entries()
+    known = {path.stem for path in workspace.documents.glob("*.yaml")} | set(lives(entries))
+    rows = []
+    for name in sorted(known):
+        present = life(entries, name)
+        state = present.verdict.payload["state"] if present.verdict else ""
+        rows.append([name, present.stage.value, state, present.lock.time if present.lock else ""])
+    keys = ("id", "stage", "verdict", "locked")
+    lines = table(list(keys), rows, text_columns=4) if rows else ["no documents yet: harness prereg new ID --from FILE"]
+    console.result([dict(zip(keys, row, strict=True)) for row in rows], lines)
+    return 0
+
+
+def run_show(options: argparse.Namespace, console: Console) -> int:
+    """Show the canonical document."""
+    from harness.preregistration.document import load_document
+    from harness.workflow.freeze import to_yaml
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    document = load_document(workspace.document(options.id))
+    value: dict[str, Any] = {"digest": document.digest, "document": document.canonical}
+    console.result(value, [to_yaml(document.canonical).rstrip(), f"# digest {document.digest}"])
+    return 0

@@ -1,0 +1,89 @@
+"""``harness verdict``, ``report`` and ``verify``: read a verdict and check it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from harness.cli.console import Console
+from harness.cli.parsing import Commands, command
+from harness.errors import IntegrityProblem
+
+
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    for name, run, summary in (
+        ("verdict", run_verdict, "print a verdict, and exit with its code"),
+        ("report", run_report, "write the verdict page again, as HTML and Markdown"),
+        ("verify", run_verify, "check offline that nobody moved the bar"),
+    ):
+        parser = command(commands, name, run, summary)
+        parser.add_argument("id", help="the document's id")
+
+
+def run_verdict(options: argparse.Namespace, console: Console) -> int:
+    """Print a verdict."""
+    from harness.preregistration.rule import EXIT_OF_STATE
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    identifier = workspace.document(options.id).stem
+    return EXIT_OF_STATE[print_verdict(workspace, identifier, console)]
+
+
+def print_verdict(workspace: Any, identifier: str, console: Console) -> str:
+    """Print a verdict with everything a delta must carry, and return its state."""
+    from harness.reporting import words
+    from harness.reporting.page import HTML
+    from harness.workflow.publish import assemble, judged
+
+    present = judged(workspace, identifier)
+    report = assemble(workspace, present)
+    page = workspace.full_run(identifier) / HTML
+    lines = [f"{console.paint(report['state'])}: {words.reason_words(present.verdict.payload['reason'])}", ""]
+    for row in report["clauses"]:
+        lines.append(f"{console.paint(row['standing'], row['standing'].ljust(6))}{row['kind']}: {row['promise']}")
+        lines.append(f"      {row['outcome']}; {row['flip_words']}")
+    others = [row for row in report["credits"] if not row["registered"]]
+    lines += [
+        f"      exploratory, other credit: {row['measure']} in {row['slice']} {words.points(row['estimate'])} points, "
+        f"bounds {words.points(row['lower'])} to {words.points(row['upper'])}"
+        for row in others
+    ]
+    reused = ["reused: error rate not controlled"] if report["exposed"] else []
+    lines += ["", f"look {report['look']}, α = {report['alpha_k']:.4f}", *reused, report["consequence"]]
+    lines += [f"page: {page}", f"next: harness verify {identifier}"]
+    value = {"id": identifier, **present.verdict.payload, "entry": present.verdict.hash, "page": str(page)}
+    console.result(value, lines)
+    return str(report["state"])
+
+
+def run_report(options: argparse.Namespace, console: Console) -> int:
+    """Write the page again."""
+    from harness.workflow.publish import write_report
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    files = [str(path) for path in write_report(workspace, workspace.document(options.id).stem)]
+    console.result({"files": files}, files)
+    return 0
+
+
+def run_verify(options: argparse.Namespace, console: Console) -> int:
+    """Run every named check."""
+    from harness.workflow.verify import stands, verify_run
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    identifier = workspace.document(options.id).stem
+    checks = verify_run(workspace, identifier)
+    good = stands(checks)
+    width = max(len(check.name) for check in checks)
+    lines = [f"{check.name.ljust(width)}  {console.paint(check.status, check.status.ljust(6))}  {check.reason}" for check in checks]
+    not_run = [check.name for check in checks if check.status == "NOTRUN"]
+    summary = "the verdict stands" if good else "the verdict does not stand"
+    lines += ["", summary + (f"; not run: {', '.join(not_run)}" if good and not_run else "")]
+    console.result({"id": identifier, "stands": good, "checks": [check._asdict() for check in checks]}, lines)
+    return 0 if good else IntegrityProblem.exit_code
+
+

@@ -1,0 +1,90 @@
+"""``harness versions``: what can be selected, what is in force, and whether behaviour still is what it was."""
+
+from __future__ import annotations
+
+import argparse
+
+from harness.cli.console import Console, table
+from harness.cli.parsing import Commands, command
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(commands, "versions", run, "list retrieval versions, explain one, or say which is in force")
+    parser.add_argument("what", nargs="?", choices=("show", "in-force"), help="show V, or in-force")
+    parser.add_argument("name", nargs="?", help="with show: the version")
+    parser.add_argument("--benchmark", help="with in-force: the benchmark (default: the only one)")
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Dispatch."""
+    if options.what == "show":
+        return _show(options, console)
+    if options.what == "in-force":
+        return _in_force(options, console)
+    return _list(console)
+
+
+def _list(console: Console) -> int:
+    from harness.retrieval.fingerprint import current, recorded
+    from harness.retrieval.registry import VERSIONS
+
+    known, now = recorded(), current()
+    states = {name: "as recorded" if known.get(name) == now[name] else "CHANGED" for name in VERSIONS}
+    rows = [[name, states[name], now[name][:19], version.summary] for name, version in VERSIONS.items()]
+    value = [
+        {"name": name, "summary": version.summary, "fingerprint": now[name], "recorded": known.get(name)}
+        for name, version in VERSIONS.items()
+    ]
+    console.result(value, table(["version", "behaviour", "fingerprint", "what it does"], rows, text_columns=4))
+    return 0 if all(state == "as recorded" for state in states.values()) else 3
+
+
+def _show(options: argparse.Namespace, console: Console) -> int:
+    from harness.errors import UsageProblem
+    from harness.retrieval.fingerprint import fingerprint
+    from harness.retrieval.registry import VERSIONS, select
+
+    if not options.name:
+        raise UsageProblem("which version?", where="harness versions show", allowed=", ".join(VERSIONS))
+    system = select(options.name)
+    version, settings = system.version, system.settings()
+    fields = version.parameters.model_fields
+    rows = [[name, _setting(settings[name]), fields[name].description or ""] for name in settings]
+    lines = [
+        f"{version.name}: {version.summary}",
+        f"source: {version.source}",
+        f"may change: {version.touches}",
+        f"cost of a question: {version.cost}",
+        f"reads {system.unit}; {'deterministic' if version.deterministic else 'not deterministic'}",
+        f"fingerprint with these defaults: {fingerprint(system)}",
+        "",
+        *table(["parameter", "default", "allowed"], rows, text_columns=3),
+        "",
+        f"try it: harness dev --retrieval-version {version.name} retrieval.k1=0.9",
+    ]
+    console.result({**system.identity(), "summary": version.summary, "source": version.source}, lines)
+    return 0
+
+
+def _setting(value: object) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+
+
+def _in_force(options: argparse.Namespace, console: Console) -> int:
+    from harness.benchmarks.library import names
+    from harness.errors import UsageProblem
+    from harness.workflow.systems import in_force
+    from harness.workflow.workspace import open_workspace
+
+    workspace = open_workspace(options.workspace)
+    present = names(workspace.data)
+    name = options.benchmark or (present[0] if len(present) == 1 else None)
+    if name is None:
+        raise UsageProblem("which benchmark?", allowed=", ".join(present) or "none is imported yet", fix="--benchmark NAME")
+    library = workspace.benchmark(name)
+    system, because = in_force(workspace.entries(), library.digests["digest"])
+    settings = ", ".join(f"{key}={_setting(value)}" for key, value in system.settings().items())
+    lines = [f"in force on {name}: {system.name} ({settings})", f"because: {because}"]
+    console.result({"benchmark": name, **system.identity(), "because": because}, lines)
+    return 0

@@ -1,0 +1,88 @@
+"""The one family of errors that a user can meet.
+
+Every mistake that a user can make ends in one of these: it says what happened, where, what was allowed and
+how to mend it, and carries the documented exit code. Anything else that escapes is a fault of the program.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+EXIT_CODES = {
+    0: "PASS, or the command did what was asked",
+    1: "internal error: a fault of the program, never of its input",
+    2: "usage, bad document or bad data",
+    3: "integrity: something recorded was changed or is missing",
+    4: "environment: no space, no permission, no network",
+    5: "a gate or a reproduction failed",
+    10: "ROLLBACK",
+    11: "INADMISSIBLE: nothing valid was measured",
+    12: "the single run is already used, or under way",
+    20: "INCONCLUSIVE",
+    130: "interrupted",
+}
+
+
+class HarnessError(Exception):
+    """A user-facing error: what happened, where, what was allowed, the fix.
+
+    Args:
+        what: what was attempted or found, in one sentence.
+        where: file, file:line, question id or command-line word, if there is one.
+        allowed: what would have been accepted.
+        fix: what to type or change.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", allowed: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.allowed = allowed
+        self.fix = fix
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.what}" if self.where else self.what]
+        if self.allowed:
+            lines.append(f"  allowed: {self.allowed}")
+        if self.fix:
+            lines.append(f"  fix: {self.fix}")
+        return "\n".join(lines)
+
+
+class UsageProblem(HarnessError):
+    """A command line, document, parameter or data file that cannot be accepted."""
+
+    exit_code = 2
+
+
+class IntegrityProblem(HarnessError):
+    """Something that was recorded has been changed, or is missing."""
+
+    exit_code = 3
+
+
+class EnvironmentProblem(HarnessError):
+    """The machine does not let us: permission, space, network."""
+
+    exit_code = 4
+
+
+class ReproductionFailed(HarnessError):
+    """A gate or a reproduction did not come out as its recipe says."""
+
+    exit_code = 5
+
+
+class RunUsed(HarnessError):
+    """The one full run of a document was made already, or is being made now."""
+
+    exit_code = 12
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """A hint such as ``did you mean 'bm25'?`` for a misspelt word, or the empty string."""
+    near = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,211 @@
+"""Per-question scores of a ranking under any number of measures, computed from ranks of its one order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.benchmarks.columns import Groups, Labels
+from harness.errors import UsageProblem
+from harness.evaluation.measure import Measure
+from harness.retrieval.documents import Described
+from harness.retrieval.ranking import Ranking
+
+NO_EVIDENCE, NOT_ADVERSARIAL = "no evidence", "adversarial questions are out"
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of one system.
+
+    Attributes:
+        questions: question ids.
+        values: measure → float64 (n_questions), NaN where unavailable, else in [0, 1], higher is better.
+        unavailable: measure → {question id: why}; the exclusion ledger.
+    """
+
+    questions: tuple[str, ...]
+    values: Mapping[Measure, FloatArray]
+    unavailable: Mapping[Measure, Mapping[str, str]]
+
+    def mean(self, measure: Measure, among: NDArray[np.bool_] | None = None) -> tuple[float | None, int]:
+        """Mean over available scores, and their number; None where there is none (never 0, never NaN)."""
+        values = self.values[measure]
+        chosen = values[~np.isnan(values) & (True if among is None else among)]
+        return (float(chosen.mean()) if len(chosen) else None), len(chosen)
+
+    def exclusions(self, measure: Measure) -> dict[str, int]:
+        """How many questions are left out, by reason."""
+        return dict(sorted(Counter(self.unavailable[measure].values()).items()))
+
+
+@dataclass(frozen=True)
+class Credit:
+    """Which chunks a document earns credit for, under both rules, for every document position."""
+
+    raw: Groups
+    source: Groups
+
+    @classmethod
+    def of(cls, documents: Mapping[int, Described]) -> Credit:
+        """The credits of described documents; positions that were never ranked earn nothing."""
+        size = max(documents, default=-1) + 1
+        rows = [documents.get(position) for position in range(size)]
+        return cls(
+            Groups.of([row.chunks if row else () for row in rows]),
+            Groups.of([row.sources if row else () for row in rows]),
+        )
+
+    def under(self, rule: str) -> Groups:
+        """The credits under ``raw`` or ``source``."""
+        return self.source if rule == "source" else self.raw
+
+
+@dataclass(frozen=True)
+class Found:
+    """Every piece of evidence that a ranking found, at the rank of the first document that has it.
+
+    Attributes:
+        question: int64, index of the question, never decreasing.
+        rank: int64, 0-based, never decreasing within a question.
+        total: int64 (n_questions), pieces of evidence there are.
+    """
+
+    question: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+
+def find_evidence(ranking: Ranking, credit: Groups, evidence: Groups, total: NDArray[np.int64]) -> Found:
+    """Where each piece of evidence is first found.
+
+    Args:
+        ranking: documents by question.
+        credit: document position → chunks that it earns credit for.
+        evidence: question → chunks, aligned with the ranking.
+        total: int64, pieces of evidence a question, those that cannot be found included.
+    """
+    n_chunks = 1 + int(max(credit.values.max(initial=0), evidence.values.max(initial=0)))
+    lengths = np.diff(ranking.offsets)
+    owner = np.repeat(np.arange(len(ranking)), lengths)
+    rank = np.arange(len(owner)) - np.repeat(ranking.offsets[:-1], lengths)
+    begin, size = credit.offsets[ranking.positions], credit.counts()[ranking.positions]
+    ends = np.cumsum(size)
+    inner = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begin - (ends - size), size)
+    retrieved = np.repeat(owner, size) * n_chunks + credit.values[inner]
+    wanted = np.repeat(np.arange(len(evidence)), evidence.counts()) * n_chunks + evidence.values
+    hit = np.isin(retrieved, wanted)
+    # unique() returns the first place of every (question, chunk), and places are in rank order
+    keys, first = np.unique(retrieved[hit], return_index=True)
+    question, ranks = keys // n_chunks, np.repeat(rank, size)[hit][first]
+    order = np.lexsort((ranks, question))
+    return Found(question[order], ranks[order], total)
+
+
+def success(found: Found, k: int) -> FloatArray:
+    """1 where anything was found in the first k documents."""
+    return (_count(found, k) > 0).astype(np.float64)
+
+
+def all_success(found: Found, k: int) -> FloatArray:
+    """1 where all evidence was found in the first k documents."""
+    return (_count(found, k) == found.total).astype(np.float64)
+
+
+def recall(found: Found, k: int) -> FloatArray:
+    """Share of the evidence found in the first k documents."""
+    return _count(found, k) / np.maximum(found.total, 1)
+
+
+def reciprocal_rank(found: Found, k: int) -> FloatArray:
+    """1 / rank of the first document, of the first k, that finds something; 0 if none does."""
+    value = np.zeros(len(found.total))
+    question, first = np.unique(found.question, return_index=True)
+    rank = found.rank[first]
+    value[question] = np.where(rank < k, 1.0 / (rank + 1), 0.0)
+    return value
+
+
+def ndcg(found: Found, k: int) -> FloatArray:
+    """Discounted gain over the best possible (Järvelin & Kekäläinen 2002), base 2, binary gain a document.
+
+    A document gains once if it finds anything new. The ideal ranking finds one piece of evidence at each of
+    its first ranks, so the value never exceeds 1.
+    """
+    width = int(found.rank.max(initial=0)) + 1
+    documents = np.unique(found.question * width + found.rank)
+    question, rank = documents // width, documents % width
+    inside = rank < k
+    gained = np.bincount(question[inside], 1.0 / np.log2(rank[inside] + 2), minlength=len(found.total))
+    ideal = np.concatenate([np.zeros(1), np.cumsum(1.0 / np.log2(np.arange(k) + 2))])
+    return gained / np.maximum(ideal[np.minimum(found.total, k)], 1.0)
+
+
+def _count(found: Found, k: int) -> NDArray[np.int64]:
+    return np.bincount(found.question[found.rank < k], minlength=len(found.total))
+
+
+FORMULAS = {"Success": success, "AllSuccess": all_success, "R": recall, "RR": reciprocal_rank, "nDCG": ndcg}
+
+
+def score(ranking: Ranking, labels: Labels, credit: Credit, measures: Sequence[Measure]) -> Scores:
+    """Score a ranking.
+
+    Args:
+        ranking: documents by question; its depth must reach every measure's cut-off.
+        labels: for the same questions in the same order.
+        credit: which chunks each document earns credit for.
+        measures: what to compute.
+
+    Raises:
+        UsageProblem: question sets differ, or the ranking is too shallow for a measure.
+    """
+    check_same_questions(ranking.questions, labels.ids)
+    cache: dict[tuple[str, str], Found] = {}
+    values: dict[Measure, FloatArray] = {}
+    unavailable: dict[Measure, dict[str, str]] = {}
+    adversarial = np.array([category == "adversarial" for category in labels.categories], dtype=bool)
+    for measure in measures:
+        if measure.k > ranking.depth:
+            what = f"{measure} needs {measure.k} documents a question and the ranking was made to depth {ranking.depth}"
+            raise UsageProblem(what, fix=f"rank to depth {measure.k} or choose a smaller cut-off")
+        key = (measure.credit, measure.evidence)
+        if key not in cache:
+            cache[key] = find_evidence(ranking, credit.under(measure.credit), *_evidence(labels, measure))
+        found = cache[key]
+        value = FORMULAS[measure.name](found, measure.k)
+        value[found.total == 0] = np.nan if measure.empty == "skip" else float(measure.empty)
+        why = {labels.ids[i]: NO_EVIDENCE for i in np.flatnonzero(np.isnan(value))}
+        if measure.adversarial == "out":
+            value[adversarial] = np.nan
+            why.update({labels.ids[i]: NOT_ADVERSARIAL for i in np.flatnonzero(adversarial)})
+        values[measure], unavailable[measure] = value, why
+    return Scores(ranking.questions, values, unavailable)
+
+
+def _evidence(labels: Labels, measure: Measure) -> tuple[Groups, NDArray[np.int64]]:
+    if measure.evidence == "published":
+        return labels.published, labels.n_published.astype(np.int64)
+    return labels.repaired, labels.repaired.counts()
+
+
+def check_same_questions(ranked: Sequence[str], judged: Sequence[str]) -> None:
+    """Refuse to score or compare different question sets, with examples from both sides.
+
+    Raises:
+        UsageProblem: the ids, or their order, differ.
+    """
+    if tuple(ranked) == tuple(judged):
+        return
+    left, right = set(ranked), set(judged)
+    only_left, only_right = sorted(left - right)[:3], sorted(right - left)[:3]
+    if not only_left and not only_right:
+        raise UsageProblem("the questions stand in another order", allowed="one frozen question order")
+    what = f"question sets differ: {len(left - right)} only ranked {only_left}, {len(right - left)} only judged {only_right}"
+    raise UsageProblem(what, allowed="one frozen question set", fix="use rankings and labels of the same benchmark")

@@ -1,0 +1,1 @@
+"""Pure statistics: aligned vectors in, frozen results out; nothing here knows a retriever."""

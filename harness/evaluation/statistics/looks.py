@@ -1,0 +1,17 @@
+"""The share of the error rate that each look at one held-out set may spend."""
+
+from __future__ import annotations
+
+import math
+
+
+def alpha_of_look(alpha: float, look: int) -> float:
+    """``alpha * 6 / (pi^2 k^2)`` for the k-th look: over any number of looks the shares add up to alpha (Euler's Basel sum).
+
+    Args:
+        alpha: one-sided error rate over all looks.
+        look: 1-based number of the look.
+    """
+    if look < 1:
+        raise ValueError("looks are counted from 1")
+    return alpha * 6 / (math.pi**2 * look**2)

@@ -1,0 +1,207 @@
+"""Before the lock: can this experiment decide anything, and was everything rehearsed on dev?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import did_you_mean
+from harness.evaluation.measure import Measure
+from harness.evaluation.slices import CONVERSATION
+from harness.evaluation.statistics.bounds import MIN_EFFECTIVE_CLUSTERS, Paired, best_lower_bound, lower_bound
+from harness.preregistration.document import Clause, Preregistration
+from harness.preregistration.draft import TODO
+from harness.preregistration.rule import TOLERANCE
+
+REFUSED, NOTED, FINE = "refused", "noted", "fine"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result of the check.
+
+    Attributes:
+        kind: ``refused`` (no lock), ``noted`` (worth knowing) or ``fine``.
+        subject: what was looked at, in a few words.
+        says: one plain sentence.
+        fix: what to change, if anything.
+        may_acknowledge: whether a reason on record lets the lock go ahead all the same.
+    """
+
+    kind: str
+    subject: str
+    says: str
+    fix: str = ""
+    may_acknowledge: bool = False
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a check looks at besides the document; nothing in it comes from a held-out label but counts.
+
+    Attributes:
+        manifest: the benchmark's manifest.
+        look: number of the next look at this held-out set.
+        alpha_k: error rate of that look.
+        in_force: identity (version and parameters) of the version in force.
+        fingerprints: what baseline and candidate do now.
+        frozen: the frozen dev result that the candidate names, or None.
+    """
+
+    manifest: Mapping[str, Any]
+    look: int
+    alpha_k: float
+    in_force: Mapping[str, Any]
+    fingerprints: Mapping[str, str]
+    frozen: Mapping[str, Any] | None
+
+
+def check(document: Preregistration, evidence: Evidence) -> list[Finding]:
+    """Everything that speaks for or against locking the document as it is."""
+    findings = [
+        *_check_words(document),
+        *_check_benchmark(document, evidence),
+        *_check_systems(document, evidence),
+        *_check_rehearsal(document, evidence),
+    ]
+    for clause in document.clauses:
+        findings += _check_clause(document, clause, evidence)
+    if evidence.look > 1:
+        says = (
+            f"this is look {evidence.look} at these held-out questions, so each bound is taken at "
+            f"{evidence.alpha_k:.4f} instead of {float(document.model.alpha):g}"
+        )
+        findings.append(Finding(NOTED, "looks", says))
+    return findings
+
+
+def refusals(findings: list[Finding], acknowledged: str | None) -> list[Finding]:
+    """The findings that stand in the way of a lock, given a reason on record or none."""
+    return [item for item in findings if item.kind == REFUSED and not (acknowledged and item.may_acknowledge)]
+
+
+def slice_sizes(manifest: Mapping[str, Any], measure: Measure, name: str) -> dict[str, int] | None:
+    """Held-out questions with a score, by cluster, or None if there is no such slice."""
+    slices = manifest["slices"].get("heldout", {})
+    if name.startswith(CONVERSATION):
+        wanted = name.removeprefix(CONVERSATION)
+        cells = {c: cell for c, cell in slices.get("all", {}).items() if c == wanted} or None
+    else:
+        cells = slices.get(name)
+    if cells is None:
+        return None
+    column = 0 if measure.empty != "skip" else (2 if measure.evidence == "published" else 1)
+    out = slices.get("adversarial", {}) if measure.adversarial == "out" and name in ("all", "adversarial") else {}
+    sizes = {cluster: cell[column] - out.get(cluster, [0, 0, 0])[column] for cluster, cell in cells.items()}
+    return {cluster: size for cluster, size in sizes.items() if size > 0}
+
+
+def _check_words(document: Preregistration) -> list[Finding]:
+    written = document.model
+    fields = {"title": written.title, "hypothesis": written.hypothesis, "rationale": written.rationale}
+    blank = [name for name, text in fields.items() if text.strip() == TODO]
+    blank += ["authors"] if TODO in written.authors else []
+    if blank:
+        says = f"still to be written: {', '.join(blank)}"
+        return [Finding(REFUSED, "words", says, f"replace {TODO} in the document")]
+    return []
+
+
+def _check_benchmark(document: Preregistration, evidence: Evidence) -> list[Finding]:
+    named, present = document.model.benchmark.digest, evidence.manifest["digests"]["digest"]
+    if named and named != present:
+        says = f"the document names {named[:19]}… and the imported benchmark is {present[:19]}…"
+        return [Finding(REFUSED, "benchmark", says, "import the file that the document means, or correct the digest")]
+    return [Finding(FINE, "benchmark", f"{document.model.benchmark.name}, {present[:19]}…")]
+
+
+def _check_systems(document: Preregistration, evidence: Evidence) -> list[Finding]:
+    findings = []
+    for role, system, written in (
+        ("baseline", document.baseline, document.model.baseline),
+        ("candidate", document.candidate, document.model.candidate),
+    ):
+        now = evidence.fingerprints[role]
+        if written.fingerprint and written.fingerprint != now:
+            says = f"{role} {system.name} does not behave as the document says: fingerprint {now[:19]}… now"
+            findings.append(Finding(REFUSED, role, says, "use the code that the document was written for"))
+    if document.baseline.identity() == document.candidate.identity():
+        says = "baseline and candidate are the same version with the same parameters"
+        findings.append(Finding(REFUSED, "systems", says, "change a parameter of the candidate"))
+    if document.baseline.identity() != evidence.in_force:
+        force = evidence.in_force
+        settings = ", ".join(f"{key}={value}" for key, value in force["parameters"].items())
+        says = f"the baseline is not the version in force, {force['version']} ({settings})"
+        if document.model.straw:
+            findings.append(Finding(NOTED, "baseline", f"a straw comparison, declared: {document.model.straw}"))
+        else:
+            fix = "compare with the version in force, or declare why not with straw: <reason>"
+            findings.append(Finding(REFUSED, "baseline", says, fix))
+    return findings or [Finding(FINE, "systems", "the baseline is the version in force; both behave as registered")]
+
+
+def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Finding]:
+    fix = "run harness dev with the candidate's parameters, then harness freeze, and name the file as frozen:"
+    if evidence.frozen is None:
+        says = "no dress rehearsal: the candidate names no frozen dev result"
+        return [Finding(REFUSED, "rehearsal", says, fix)]
+    same = {key: evidence.frozen.get(key) for key in ("version", "parameters")}
+    if same != document.candidate.identity():
+        says = "the frozen dev result is of another version or of other parameters than the candidate"
+        return [Finding(REFUSED, "rehearsal", says, fix)]
+    if evidence.frozen.get("benchmark", {}).get("digest") != evidence.manifest["digests"]["digest"]:
+        return [Finding(REFUSED, "rehearsal", "the frozen dev result comes from another benchmark", fix)]
+    if evidence.frozen.get("fingerprint") != evidence.fingerprints["candidate"]:
+        says = "the candidate no longer behaves as it did in its dev run"
+        return [Finding(REFUSED, "rehearsal", says, fix)]
+    missing = [str(m) for m in document.measures() if str(m) not in evidence.frozen.get("measures", {})]
+    if missing:
+        says = f"never produced on dev: {', '.join(missing)}"
+        return [Finding(REFUSED, "rehearsal", says, f"{fix} (add measures=[{','.join(missing)}] to harness dev)")]
+    return [Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")]
+
+
+def _check_clause(document: Preregistration, clause: Clause, evidence: Evidence) -> list[Finding]:
+    subject = f"{clause.kind} {clause.measure} in {clause.slice}"
+    sizes = slice_sizes(evidence.manifest, clause.measure, clause.slice)
+    if not sizes:
+        known = sorted(evidence.manifest["slices"].get("heldout", {}))
+        says = f"no held-out question of a slice {clause.slice!r} has a score; slices: {', '.join(known)}"
+        return [Finding(REFUSED, subject, says, did_you_mean(clause.slice, known))]
+    counts = np.array(list(sizes.values()), dtype=np.int64)
+    rho = float(document.model.rho_plan)
+    effective = float(counts.sum() ** 2 / (counts**2).sum())
+    if effective < MIN_EFFECTIVE_CLUSTERS and document.model.decide_on == "bounds":
+        says = (
+            f"{int(counts.sum())} questions in {len(counts)} clusters count as {effective:.1f} equal clusters; "
+            f"below {MIN_EFFECTIVE_CLUSTERS:g} nothing can be tested"
+        )
+        return [Finding(REFUSED, subject, says, "choose a slice that more conversations have")]
+    if clause.pass_above >= 0:
+        best = _lower_bound_of_all_wins(counts, evidence.alpha_k, rho)
+        story = "with every question won"
+    else:
+        best = best_lower_bound(counts, evidence.alpha_k, rho)
+        story = "without a single loss"
+    if document.model.decide_on == "bounds" and best <= float(clause.pass_above) + TOLERANCE:
+        says = (
+            f"PASS is unreachable: {story} the lower bound on {int(counts.sum())} questions would be "
+            f"{100 * best:+.1f} points, and {100 * float(clause.pass_above):+.1f} must be cleared"
+        )
+        return [Finding(REFUSED, subject, says, f"tolerate more than {-best:.3f}, or guard a larger slice")]
+    says = (
+        f"{int(counts.sum())} questions in {len(counts)} clusters; {story} the lower bound would be "
+        f"{100 * best:+.1f} points against {100 * float(clause.pass_above):+.1f}; one question is "
+        f"{100 / counts.sum():.2f} points"
+    )
+    return [Finding(FINE, subject, says)]
+
+
+def _lower_bound_of_all_wins(counts: NDArray[np.int64], alpha: float, rho: float) -> float:
+    n = int(counts.sum())
+    won = Paired(n, counts, counts.astype(np.float64), float(n), 0.0, n, 0, 0, 0.0)
+    return lower_bound(won, alpha, rho)

@@ -1,0 +1,1 @@
+"""Recipes of published figures, as YAML."""

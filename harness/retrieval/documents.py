@@ -1,0 +1,135 @@
+"""What a version indexes: chunks or edges of a store, as tokens, in ingestion order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.benchmarks.columns import LAYERS, Corpus, Edges
+from harness.errors import UsageProblem
+from harness.retrieval.template import TEMPLATES
+from harness.retrieval.tokenizer import TOKENIZERS, count_tokens
+
+ReadModel = Literal["chunk", "edge"]
+TieRule = Literal["ordinal", "id-text"]
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Token lists of the documents of one store.
+
+    Attributes:
+        positions: int32 (n), corpus or edge position of each document.
+        partition: int32 (n), never decreasing.
+        tokens: n token lists.
+    """
+
+    positions: NDArray[np.int32]
+    partition: NDArray[np.int32]
+    tokens: Sequence[Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+def build_documents(
+    corpus: Corpus,
+    edges: Edges,
+    *,
+    read_model: ReadModel,
+    layers: Sequence[str],
+    template: str,
+    tokenizer: str,
+    tie_rule: TieRule = "ordinal",
+    partitions: NDArray[np.int32] | None = None,
+) -> Documents:
+    """The documents that a version searches, in the order that settles ties.
+
+    Over the edge read model a document is an edge with both ends in the store; its text is the text of one end
+    and then of the other, so that a self edge doubles its text.
+
+    Args:
+        corpus, edges: the store.
+        read_model, layers, template, tokenizer, tie_rule: as the version says.
+        partitions: build only these; statistics are local to a partition, so nothing else changes.
+
+    Raises:
+        UsageProblem: the benchmark has nothing in these layers.
+    """
+    wanted = np.isin(corpus.layer, [LAYERS.index(name) for name in layers])
+    if partitions is not None:
+        wanted &= np.isin(corpus.partition, partitions)
+    render, tokenize = TEMPLATES[template], TOKENIZERS[tokenizer]
+    tokens = {int(p): tokenize(render(corpus, int(p))) for p in np.flatnonzero(wanted)}
+    if read_model == "edge":
+        positions = np.flatnonzero(wanted[edges.source] & wanted[edges.target])
+        ends = list(zip(edges.source[positions].tolist(), edges.target[positions].tolist(), strict=True))
+        rows = [tokens[source] + tokens[target] for source, target in ends]
+        partition = corpus.partition[edges.source[positions]]
+        names = [f"{corpus.ids[source]}->{corpus.ids[target]}" for source, target in ends]
+    else:
+        positions = np.flatnonzero(wanted)
+        rows = [tokens[int(p)] for p in positions]
+        partition = corpus.partition[positions]
+        names = [corpus.ids[int(p)] for p in positions]
+    if not len(positions):
+        present = ", ".join(name for code, name in enumerate(LAYERS) if (corpus.layer == code).any())
+        what = f"no {read_model} in the layers {', '.join(layers)}"
+        raise UsageProblem(what, allowed=f"layers of this benchmark: {present}", fix="choose other layers")
+    if tie_rule == "id-text":
+        order = np.array(sorted(range(len(names)), key=lambda i: (partition[i], names[i])), dtype=np.int64)
+    else:
+        order = np.argsort(partition, kind="stable")
+    return Documents(
+        positions[order].astype(np.int32), partition[order].astype(np.int32), [rows[i] for i in order.tolist()]
+    )
+
+
+def document_names(corpus: Corpus, edges: Edges, read_model: ReadModel) -> list[str]:
+    """A name without blanks for every document position, for run files."""
+    if read_model == "chunk":
+        return list(corpus.ids)
+    ends = zip(edges.source.tolist(), edges.target.tolist(), strict=True)
+    return [f"{corpus.ids[source]}->{corpus.ids[target]}" for source, target in ends]
+
+
+@dataclass(frozen=True)
+class Described:
+    """What one retrieved document gives to a reader.
+
+    Attributes:
+        layer: layer of its first chunk.
+        tokens: size of its chunks.
+        chunks: corpus positions: itself, or the two ends of an edge.
+        sources: the same with every distilled chunk replaced by the chunks that it was written from.
+    """
+
+    layer: str
+    tokens: int
+    chunks: tuple[int, ...]
+    sources: tuple[int, ...]
+
+
+def describe(
+    positions: Iterable[int], corpus: Corpus, edges: Edges, read_model: ReadModel
+) -> dict[int, Described]:
+    """Describe documents, each once, in ascending order of position."""
+    found = {}
+    for position in sorted(set(positions)):
+        ends = (position,)
+        if read_model == "edge":
+            ends = tuple(dict.fromkeys((int(edges.source[position]), int(edges.target[position]))))
+        sources = tuple(dict.fromkeys(source for chunk in ends for source in (corpus.sources.row(chunk) or [chunk])))
+        sizes = chunk_tokens(corpus, ends)
+        found[position] = Described(LAYERS[corpus.layer[ends[0]]], sum(sizes.values()), ends, sources)
+    return found
+
+
+def chunk_tokens(corpus: Corpus, chunks: Iterable[int]) -> dict[int, int]:
+    """Size of each of these chunks in tokens, as a reader would pay for it (stop words count)."""
+    template = TEMPLATES["session-prefix/1"]
+    return {chunk: count_tokens(template(corpus, chunk)) for chunk in chunks}

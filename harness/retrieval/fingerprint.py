@@ -1,0 +1,48 @@
+"""Behaviour fingerprints: what a version does, as the digest of its rankings on frozen data.
+
+Two programs of one name that rank differently have different fingerprints, whatever their source says.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+from harness.benchmarks.synthetic import import_synthetic
+from harness.digest import digest_bytes, digest_json
+from harness.retrieval.registry import VERSIONS, select
+from harness.retrieval.version import Configured, Store
+
+DEPTH = 100
+RECORDED_FILE = "fingerprints.json"
+
+
+def fingerprint(configured: Configured) -> str:
+    """Digest of the positions that the version ranks for every question of the synthetic benchmark, depth 100."""
+    benchmark = import_synthetic()
+    ranking = configured.rank(Store(benchmark.corpus, benchmark.edges), benchmark.questions, DEPTH)
+    return ranking.digest()
+
+
+def recorded() -> dict[str, str]:
+    """The fingerprints in git, of every version with its default parameters."""
+    text = (resources.files("harness.retrieval") / RECORDED_FILE).read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def current() -> dict[str, str]:
+    """The fingerprints that the code gives now, of every version with its default parameters."""
+    return {name: fingerprint(select(name)) for name in VERSIONS}
+
+
+def code_digest() -> str:
+    """Digest of the retrieval package's source: two equal ones certainly rank alike."""
+    root = resources.files("harness.retrieval")
+    files = {}
+    for folder, prefix in ((root, ""), (root / "versions", "versions/")):
+        for entry in folder.iterdir():
+            if entry.name.endswith(".py"):
+                # line ends differ between checkouts, behaviour does not
+                source = entry.read_bytes().replace(b"\r\n", b"\n")
+                files[prefix + entry.name] = digest_bytes("source/1", source)
+    return digest_json("retrieval-code/1", files)

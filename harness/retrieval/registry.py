@@ -1,0 +1,31 @@
+"""The versions that can be selected. A new version is a file in `versions/` and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from harness.errors import UsageProblem, did_you_mean
+from harness.retrieval.version import Configured, Version, configure
+from harness.retrieval.versions import bm25, bm25_edges
+
+VERSIONS: Mapping[str, Version] = MappingProxyType(
+    {version.name: version for version in (bm25.VERSION, bm25_edges.VERSION)}
+)
+
+DEFAULT = "bm25"
+"""What is in force on a benchmark on which nothing has passed yet: `bm25` over raw and distilled chunks."""
+
+
+def select(name: str, parameters: Mapping[str, Any] | None = None, where: str = "") -> Configured:
+    """The version called ``name`` with its parameters chosen.
+
+    Raises:
+        UsageProblem: no such version or parameter (with the nearest one), or a value out of range.
+    """
+    if name not in VERSIONS:
+        hint = did_you_mean(name, VERSIONS)
+        what = f"no retrieval version {name!r}"
+        raise UsageProblem(what, where=where, allowed=", ".join(VERSIONS), fix=hint or "harness versions lists them")
+    return configure(VERSIONS[name], parameters or {}, where)

@@ -1,0 +1,1 @@
+"""The MLflow mirror: everything is recorded first and mirrored second."""

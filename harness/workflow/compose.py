@@ -1,0 +1,145 @@
+"""The configuration of a dev run, composed by Hydra and validated before anything is opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import harness
+from harness.errors import UsageProblem, did_you_mean
+from harness.evaluation.measure import Measure, parse_measure
+from harness.retrieval.registry import VERSIONS, select
+from harness.retrieval.version import Configured, Engine
+
+
+class _Benchmark(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    name: str
+    split: Literal["dev"]
+
+
+class _Config(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    benchmark: _Benchmark
+    retrieval: dict[str, Any]
+    k: int = Field(ge=1, le=100_000)
+    measures: list[str]
+    engine: Literal["numpy", "rank_bm25"]
+
+
+@dataclass(frozen=True)
+class DevConfig:
+    """What a dev run does."""
+
+    benchmark: str
+    system: Configured
+    k: int
+    measures: tuple[Measure, ...]
+    engine: Engine
+    overrides: tuple[str, ...]
+
+
+def configuration_folder() -> Path:
+    """The shipped configuration: inside the package where it was installed, else in the checkout."""
+    package = Path(harness.__file__).parent
+    inside = package / "_conf"
+    return inside if inside.is_dir() else package.parent / "conf"
+
+
+def compose_dev(version: str | None, overrides: Sequence[str], present: Sequence[str], own: Path) -> DevConfig:
+    """Compose and validate.
+
+    Args:
+        version: what ``--retrieval-version`` said; the same as the override ``retrieval=V``.
+        overrides: Hydra overrides.
+        present: benchmarks imported in this workspace; the only one is chosen if none is named.
+        own: the workspace's ``conf/``, searched after the shipped one.
+
+    Raises:
+        UsageProblem: an unknown version, parameter or key (with the nearest one), a value of the wrong type,
+            or anything but the dev split.
+    """
+    chosen = list(overrides)
+    if version is not None:
+        select(version)
+        other = next((o.partition("=")[2] for o in chosen if o.startswith("retrieval=")), version)
+        if other != version:
+            what = f"--retrieval-version {version} and retrieval={other} contradict each other"
+            raise UsageProblem(what, fix="give one of them")
+        chosen = [f"retrieval={version}", *(o for o in chosen if not o.startswith("retrieval="))]
+    names = [override.partition("=")[0].lstrip("+~") for override in chosen]
+    if "benchmark" not in names and "benchmark.name" not in names and len(present) == 1:
+        chosen.append(f"benchmark.name={present[0]}")
+    return _validated(_compose(chosen, own), overrides)
+
+
+def _compose(overrides: list[str], own: Path) -> dict[str, Any]:
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    GlobalHydra.instance().clear()
+    search = [f"hydra.searchpath=[file://{own.resolve()}]"] if own.is_dir() else []
+    try:
+        with initialize_config_dir(str(configuration_folder().resolve()), version_base="1.3"):
+            composed = compose("config", overrides=[*search, *overrides])
+            value = OmegaConf.to_container(composed, resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise _as_problem(error, overrides) from None
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
+    """Hydra's error as one of ours, with a suggestion where a name was misspelt."""
+    text = str(error.__cause__ or error)
+    for override in overrides:
+        key, _, value = override.partition("=")
+        name = key.lstrip("+~")
+        if name == "retrieval" and value not in VERSIONS:
+            hint = did_you_mean(value, VERSIONS)
+            return UsageProblem(f"no retrieval version {value!r}", where=override, allowed=", ".join(VERSIONS), fix=hint)
+        if name.startswith("retrieval.") and name in f"{text} {error}":
+            known = sorted({field for version in VERSIONS.values() for field in version.parameters.model_fields})
+            hint = did_you_mean(name.removeprefix("retrieval."), known)
+            what = f"no parameter {name.removeprefix('retrieval.')!r}"
+            return UsageProblem(what, where=override, allowed=", ".join(known), fix=hint)
+        if "=" not in override and not override.startswith("~"):
+            what = "not an override"
+            return UsageProblem(what, where=override, allowed="KEY=VALUE, such as retrieval.k1=0.9")
+    first = re.sub(r"\s+", " ", text.strip()).split(" See ")[0]
+    known = ["benchmark", "retrieval", "k", "measures", "engine"]
+    return UsageProblem(f"the configuration cannot be composed: {first}", allowed=f"keys {', '.join(known)}")
+
+
+def _validated(value: Mapping[str, Any], overrides: Sequence[str]) -> DevConfig:
+    split = value.get("benchmark", {}).get("split") if isinstance(value.get("benchmark"), Mapping) else None
+    if split != "dev":
+        what = f"benchmark.split={split}: tuning sees the dev questions only, or the full run would prove nothing"
+        raise UsageProblem(what, allowed="benchmark.split=dev", fix="harness full ID makes the one full run")
+    try:
+        config = _Config.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        hint = did_you_mean(str(first["loc"][-1]), _Config.model_fields)
+        what = f"{name}: {first['msg'][0].lower()}{first['msg'][1:]} (given: {first.get('input')!r})"
+        raise UsageProblem(what, where="configuration", fix=hint) from None
+    settings = dict(config.retrieval)
+    version = settings.pop("version", None)
+    if not isinstance(version, str):
+        raise UsageProblem("the configuration names no retrieval version", fix="--retrieval-version bm25")
+    system = select(version, {key: _untyped(item) for key, item in settings.items()}, "configuration")
+    measures = tuple(parse_measure(name, "measures") for name in config.measures)
+    return DevConfig(config.benchmark.name, system, config.k, measures, config.engine, tuple(overrides))
+
+
+def _untyped(value: Any) -> Any:
+    # a whole number on the command line (k1=1) is meant as the float that the parameter is
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

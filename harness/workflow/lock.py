@@ -1,0 +1,162 @@
+"""From a draft to a lock: check what can be decided, reserve the look, put the promise on record."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.benchmarks.columns import Questions
+from harness.benchmarks.library import Library
+from harness.errors import UsageProblem
+from harness.evaluation.statistics.looks import alpha_of_look
+from harness.ledger import durable
+from harness.ledger.entries import Entry
+from harness.ledger.looks import look_number, write_question_set
+from harness.ledger.state import Life, Stage, life
+from harness.preregistration.check import Evidence, Finding, check, refusals
+from harness.preregistration.document import Preregistration, load_document
+from harness.preregistration.strict_yaml import load_strict
+from harness.retrieval.fingerprint import code_digest, fingerprint
+from harness.workflow.systems import in_force
+from harness.workflow.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A document with everything that was found out about it before its lock."""
+
+    document: Preregistration
+    findings: list[Finding]
+    evidence: Evidence
+    because: str
+    members: frozenset[str]
+
+
+def question_members(questions: Questions) -> frozenset[str]:
+    """Short digests of the questions' texts: what tells whether two held-out sets overlap, whatever their names."""
+    return frozenset(hashlib.sha256(f"question/1\n{text}".encode()).hexdigest()[:16] for text in questions.texts)
+
+
+def check_document(workspace: Workspace, identifier: str) -> Checked:
+    """Load a document and check it against the benchmark, the ledger and its dev run; changes nothing."""
+    document = load_document(workspace.document(identifier))
+    entries = workspace.entries()
+    library = workspace.benchmark(document.model.benchmark.name)
+    members = question_members(library.heldout_questions())
+    look = look_number(workspace.ledger.root, entries, members)
+    force, because = in_force(entries, library.digests["digest"])
+    evidence = Evidence(
+        manifest=library.manifest,
+        look=look,
+        alpha_k=alpha_of_look(float(document.model.alpha), look),
+        in_force=force.identity(),
+        fingerprints={"baseline": fingerprint(document.baseline), "candidate": fingerprint(document.candidate)},
+        frozen=read_frozen(workspace, document.model.candidate.frozen),
+    )
+    return Checked(document, check(document, evidence), evidence, because, members)
+
+
+def read_frozen(workspace: Workspace, name: str | None) -> Mapping[str, Any] | None:
+    """The frozen dev result that a candidate names, relative to the workspace.
+
+    Raises:
+        UsageProblem: it is named and not there, or lies outside the workspace.
+    """
+    if name is None:
+        return None
+    path = workspace.root / name
+    if not path.resolve().is_relative_to(workspace.root.resolve()):
+        raise UsageProblem(f"frozen: {name} lies outside the workspace", fix="name a file under experiments/")
+    frozen = load_strict(path).value
+    parameters = frozen.get("parameters")
+    if not isinstance(parameters, dict):
+        raise UsageProblem("not a frozen dev result", where=str(path), fix="make it with harness freeze RUN")
+    from harness.retrieval.registry import select
+
+    system = select(str(frozen.get("version")), parameters, str(path))
+    return {**frozen, "parameters": system.settings()}
+
+
+def lock_document(workspace: Workspace, identifier: str, acknowledged: str | None = None) -> Entry:
+    """Lock a document: from now on it cannot be changed, only abandoned.
+
+    Args:
+        workspace: the workspace.
+        identifier: the document's id.
+        acknowledged: a reason on record for going ahead in spite of findings that allow it.
+
+    Raises:
+        UsageProblem: the document was locked before, or the check refuses it.
+    """
+    workspace.ledger.check_writable()
+    durable.make_folder(workspace.claims)
+    # one lock at a time, or two documents would be given the same look
+    with durable.exclusive(workspace.claims / ".locking"):
+        checked = check_document(workspace, identifier)
+        refuse_second_lock(life(workspace.entries(), checked.document.id))
+        in_the_way = refusals(checked.findings, acknowledged)
+        if in_the_way:
+            lines = "; ".join(f"{item.subject}: {item.says}" for item in in_the_way)
+            fix = in_the_way[0].fix or "change the document"
+            raise UsageProblem(f"cannot be locked: {lines}", where=str(workspace.document(identifier)), fix=fix)
+        return workspace.record("lock", _payload(workspace, checked, acknowledged))
+
+
+def refuse_second_lock(existing: Life) -> None:
+    """Refuse to lock an id that the ledger knows.
+
+    Raises:
+        UsageProblem: it was locked, judged or abandoned before.
+    """
+    if existing.stage is Stage.DRAFT:
+        return
+    word = {Stage.JUDGED: "judged", Stage.ABANDONED: "abandoned"}.get(existing.stage, "locked")
+    raise UsageProblem(
+        f"{existing.identifier} is {word} already; a promise is made once",
+        allowed="a new document under a new id",
+        fix="harness prereg new NEW-ID; before a run you may harness prereg abandon the old one",
+    )
+
+
+def _payload(workspace: Workspace, checked: Checked, acknowledged: str | None) -> dict[str, Any]:
+    document, evidence = checked.document, checked.evidence
+    library: Library = workspace.benchmark(document.model.benchmark.name)
+    digests = library.digests
+    noted = [f"{item.subject}: {item.says}" for item in checked.findings if item.kind == "refused"]
+    return {
+        "id": document.id,
+        "document": document.canonical,
+        "document_digest": document.digest,
+        "yaml_sha256": document.raw_sha256,
+        "benchmark": {
+            "name": library.name,
+            "digest": digests["digest"],
+            "corpus": digests["corpus"],
+            "heldout_questions": digests["heldout_questions"],
+            "heldout_labels": digests["heldout_labels"],
+            "dev": digests["dev_questions"],
+        },
+        "fingerprints": dict(evidence.fingerprints),
+        "code": code_digest(),
+        "look": evidence.look,
+        "alpha_k": evidence.alpha_k,
+        "heldout_set": write_question_set(workspace.ledger.root, checked.members),
+        "in_force": {**evidence.in_force, "because": checked.because},
+        "acknowledged": [*noted, f"reason: {acknowledged}"] if acknowledged and noted else [],
+    }
+
+
+def abandon(workspace: Workspace, identifier: str, reason: str) -> Entry:
+    """Give a locked document up, with a reason; before its seal the look is given back.
+
+    Raises:
+        UsageProblem: it is not locked, or it was judged already.
+    """
+    present = life(workspace.entries(), Path(identifier).stem)
+    if present.lock is None or present.stage in (Stage.JUDGED, Stage.ABANDONED):
+        what = f"{present.identifier} is {present.stage.lower()}: there is nothing to abandon"
+        raise UsageProblem(what, allowed="a locked document that was not judged")
+    return workspace.record("abandon", {"id": present.identifier, "lock": present.lock.hash, "reason": reason})

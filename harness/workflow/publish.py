@@ -1,0 +1,245 @@
+"""After the ledger: the verdict page and the MLflow mirror, both made from what was recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.benchmarks.columns import DEV, HELDOUT, Labels, Questions
+from harness.digest import canonical_json
+from harness.errors import HarnessError, UsageProblem
+from harness.evaluation.compare import Comparison, compare
+from harness.evaluation.measure import Measure, parse_measure
+from harness.evaluation.scores import Scores
+from harness.evaluation.slices import in_slice, slice_names
+from harness.ledger import durable
+from harness.ledger.looks import spent_on
+from harness.ledger.state import Life, life
+from harness.preregistration.rule import INADMISSIBLE
+from harness.reporting import words
+from harness.reporting.page import render
+from harness.tracking.names import slice_metric
+from harness.workflow import runfiles
+from harness.workflow.report import page_frame
+from harness.workflow.workspace import Workspace
+
+MIRRORED = "mirror.json"
+EXPERIMENT = "full"
+LOCK_TAG = "harness.lock"
+
+
+def judged(workspace: Workspace, identifier: str) -> Life:
+    """The life of a judged document.
+
+    Raises:
+        UsageProblem: there is no verdict yet.
+    """
+    present = life(workspace.entries(), identifier)
+    if present.verdict is None:
+        what = f"{identifier} has no verdict: it is {present.stage.lower()}"
+        raise UsageProblem(what, fix=f"harness full {identifier}" if present.lock else "harness prereg list")
+    return present
+
+
+def is_published(workspace: Workspace, identifier: str) -> bool:
+    """Whether page and mirror of a verdict were finished."""
+    return (workspace.full_run(identifier) / MIRRORED).exists()
+
+
+def publish(workspace: Workspace, identifier: str, progress: Callable[[str], None] = lambda _: None) -> None:
+    """Write page and mirror of a verdict; the mirror may fail, the verdict stands."""
+    progress("writing the page")
+    files = write_report(workspace, identifier)
+    progress("mirroring to MLflow")
+    folder = workspace.full_run(identifier)
+    run = mirror_verdict(workspace, identifier, tuple(files))
+    durable.replace(folder / MIRRORED, canonical_json({"experiment": EXPERIMENT, "run": run}).encode() + b"\n")
+
+
+def write_report(workspace: Workspace, identifier: str) -> list[Path]:
+    """Write the verdict page of a judged document and return the files."""
+    report = assemble(workspace, judged(workspace, identifier))
+    folder = workspace.full_run(identifier)
+    for name, text in render(report).items():
+        durable.replace(folder / name, text.encode())
+    return [folder / name for name in render(report)]
+
+
+class _Run:
+    """A judged run's files, read once."""
+
+    def __init__(self, folder: Path, depth: int) -> None:
+        self.questions, self.partitions = runfiles.read_questions(folder)
+        self.labels: Labels = runfiles.read_labels(folder)
+        self.scores: dict[str, Scores] = runfiles.read_scores(folder, self.questions)
+        self.depth = depth
+
+    def members(self, part: str | None, slice_name: str) -> NDArray[np.bool_]:
+        chosen = in_slice(slice_name, self.questions, self.labels, self.partitions)
+        if part is not None:
+            chosen = chosen & np.array([name == part for name in self.questions.part], dtype=bool)
+        return chosen
+
+    def heldout_slices(self) -> list[str]:
+        places = np.flatnonzero(self.members(HELDOUT, "all"))
+        questions: Questions = self.questions.take(places)
+        return slice_names(questions, self.labels.take(places), self.partitions)
+
+    def compare(self, measure: Measure, slice_name: str, alpha: float, rho: float) -> Comparison:
+        return compare(
+            self.scores["baseline"], self.scores["candidate"], measure, clusters=self.questions.clusters,
+            alpha=alpha, rho=rho, members=self.members(HELDOUT, slice_name), slice_name=slice_name,
+        )  # fmt: skip
+
+
+def assemble(workspace: Workspace, present: Life) -> dict[str, Any]:
+    """Everything that the page shows, from ledger and run files alone."""
+    assert present.lock is not None
+    assert present.verdict is not None
+    folder = workspace.full_run(present.identifier)
+    entries = workspace.entries()
+    verdict = present.verdict.payload
+    report = page_frame(present, exposed=_exposed(workspace, entries, present))
+    if verdict["state"] == INADMISSIBLE:
+        return report
+    document = present.lock.payload["document"]
+    run = _Run(folder, document["budget"]["k"])
+    rho, alpha_k = document["rho_plan"], verdict["alpha_k"]
+    first = parse_measure(document["primary"][0]["measure"])
+    budgets = json.loads((folder / runfiles.BUDGET).read_text(encoding="utf-8"))
+    return report | {
+        "credits": _credit_rows(document, run, alpha_k, rho),
+        "slice_measure": str(first),
+        "slices": [row for name in run.heldout_slices() if (row := _row(run, first, name, alpha_k, rho))],
+        "measures": [_measure_row(run, measure) for measure in run.scores["baseline"].values],
+        "exclusions": _exclusions(run),
+        "budgets": [{"role": role, **budgets[role], "layer_words": _shares(budgets[role]["layers"])} for role in runfiles.ROLES],
+    }
+
+
+def _exposed(workspace: Workspace, entries: tuple[Any, ...], present: Life) -> bool:
+    """Whether an earlier lock on an overlapping held-out set was judged before this one was locked."""
+    assert present.lock is not None
+    from harness.ledger.looks import read_question_set
+
+    before = [entry for entry in entries if entry.sequence < present.lock.sequence]
+    members = read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"])
+    spent = {lock.hash for lock in spent_on(workspace.ledger.root, before, members)}
+    return any(entry.kind == "verdict" and entry.payload["lock"] in spent for entry in before)
+
+
+def _row(run: _Run, measure: Measure, slice_name: str, alpha: float, rho: float) -> dict[str, Any] | None:
+    try:
+        compared = run.compare(measure, slice_name, alpha, rho)
+    except HarnessError:
+        return None  # a slice without any scored question has no row
+    paired, interval = compared.paired, compared.interval
+    return {
+        "measure": str(measure), "slice": slice_name, "n": paired.n, "clusters": len(paired.sizes),
+        "baseline": compared.baseline, "candidate": compared.candidate, "estimate": compared.estimate,
+        "lower": interval.lower if interval else None, "upper": interval.upper if interval else None,
+        "wins": paired.wins, "losses": paired.defeats, "ties": paired.ties,
+    }  # fmt: skip
+
+
+def _credit_rows(document: Mapping[str, Any], run: _Run, alpha: float, rho: float) -> list[dict[str, Any]]:
+    registered = [(parse_measure(part["measure"]), part["slice"]) for part in (*document["primary"], *document["guards"])]
+    pairs = [(credit, name) for measure, name in registered for credit in (measure, measure.other_credit())]
+    rows = []
+    for measure, name in dict.fromkeys(pairs):
+        row = _row(run, measure, name, alpha, rho)
+        if row:
+            rows.append(row | {"registered": (measure, name) in registered})
+    return rows
+
+
+def _measure_row(run: _Run, measure: Measure) -> dict[str, Any]:
+    cells = []
+    for part in (HELDOUT, DEV, None):
+        members = run.members(part, "all")
+        (baseline, n), (candidate, _) = (run.scores[role].mean(measure, members) for role in runfiles.ROLES)
+        cells.append({"baseline": baseline, "candidate": candidate, "n": n})
+    return {"measure": str(measure), "cells": cells}
+
+
+def _exclusions(run: _Run) -> list[dict[str, Any]]:
+    rows = []
+    for measure in run.scores["baseline"].values:
+        for why, n in run.scores["baseline"].exclusions(measure).items():
+            rows.append({"measure": str(measure), "n": n, "why": why})
+    return rows
+
+
+def _shares(layers: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {words.percent(share)} %" for name, share in layers.items())
+
+
+def mirror_verdict(workspace: Workspace, identifier: str, artifacts: tuple[Path, ...]) -> str:
+    """Write the verdict into the embedded MLflow store and return the run's id."""
+    from harness.tracking.mirror import Record, mirror
+
+    present = judged(workspace, identifier)
+    assert present.lock is not None
+    assert present.verdict is not None
+    verdict, document = present.verdict.payload, present.lock.payload["document"]
+    metrics: dict[str, float] = {"look": verdict["look"], "alpha_k": verdict["alpha_k"]}
+    if verdict["state"] != INADMISSIBLE:
+        run = _Run(workspace.full_run(identifier), document["budget"]["k"])
+        metrics |= _metrics(run) | _clause_metrics(verdict["clauses"])
+    params = {"id": identifier, "benchmark": present.lock.payload["benchmark"]["name"]}
+    for role in runfiles.ROLES:
+        params[f"{role}.version"] = document[role]["version"]
+        params |= {f"{role}.{key}": canonical_json(value) for key, value in document[role]["parameters"].items()}
+    record = Record(
+        experiment=EXPERIMENT,
+        name=identifier,
+        params=params,
+        metrics=metrics,
+        tags=mirror_tags(present),
+        artifacts=artifacts,
+        finds=LOCK_TAG,
+    )
+    return mirror(workspace.store, record)
+
+
+def mirror_tags(present: Life) -> dict[str, str]:
+    """What the mirror says of a verdict; `verify` compares it with the ledger."""
+    assert present.lock is not None
+    assert present.verdict is not None
+    verdict = present.verdict.payload
+    return {
+        "harness.id": present.identifier,
+        "harness.verdict": verdict["state"],
+        "harness.reason": verdict["reason"],
+        LOCK_TAG: present.lock.hash,
+        "harness.entry": present.verdict.hash,
+        "harness.look": str(verdict["look"]),
+        "harness.document": present.lock.payload["document_digest"],
+    }
+
+
+def _metrics(run: _Run) -> dict[str, float]:
+    table: dict[str, float] = {}
+    for part in (HELDOUT, DEV):
+        for name in run.heldout_slices() if part == HELDOUT else ["all"]:
+            members = run.members(part, name)
+            for role in runfiles.ROLES:
+                for measure in run.scores[role].values:
+                    mean, n = run.scores[role].mean(measure, members)
+                    if n and mean is not None:
+                        table[slice_metric(part, name, role, str(measure))] = mean
+    return table
+
+
+def _clause_metrics(clauses: list[dict[str, Any]]) -> dict[str, float]:
+    table: dict[str, float] = {}
+    for clause in clauses:
+        for key in ("estimate", "lower", "upper"):
+            if clause[key] is not None:
+                table[slice_metric(clause["kind"], clause["slice"], key, clause["measure"])] = clause[key]
+    return table

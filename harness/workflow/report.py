@@ -1,0 +1,104 @@
+"""The part of the verdict page that comes from the ledger alone: words, promise, outcome, record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.digest import canonical_json
+from harness.ledger.state import Life
+from harness.reporting import words
+
+
+def page_frame(present: Life, *, exposed: bool) -> dict[str, Any]:
+    """Words, promise and record of a judged document, with empty tables for the rest."""
+    assert present.lock is not None
+    assert present.seal is not None
+    assert present.verdict is not None
+    lock, verdict = present.lock.payload, present.verdict.payload
+    document = lock["document"]
+    clauses = [_clause_row(clause, document["decide_on"]) for clause in verdict["clauses"]]
+    return {
+        "id": present.identifier,
+        "title": document["title"],
+        "state": verdict["state"],
+        "sentence": f"{verdict['state']}: {words.reason_words(verdict['reason'])}.",
+        "consequence": words.consequence(verdict["state"]),
+        "straw": document["straw"],
+        "estimate_rule": verdict.get("estimate_rule"),
+        "clauses": clauses,
+        "look": verdict["look"],
+        "alpha_k": verdict["alpha_k"],
+        "alpha": document["alpha"],
+        "rho_plan": document["rho_plan"],
+        "exposed": exposed,
+        "credits": [],
+        "slice_measure": "",
+        "slices": [],
+        "measures": [],
+        "exclusions": [],
+        "budgets": [],
+        "hypothesis": document["hypothesis"],
+        "rationale": document["rationale"],
+        "authors": document["authors"],
+        "baseline": {"words": system_words(document["baseline"]), "because": lock["in_force"]["because"]},
+        "candidate": {"words": system_words(document["candidate"]), "trials": document["candidate"]["trials"]},
+        "expect": document["expect"],
+        "outside_looks": document["outside_looks"],
+        "acknowledged": lock["acknowledged"],
+        "reproduce": _commands(present),
+        "record": _record(present),
+        "evidence_tier": "Evidence tier: self, until the ledger is pushed or its head is held by somebody else.",
+    }
+
+
+def _clause_row(clause: Mapping[str, Any], decide_on: str) -> dict[str, Any]:
+    return {
+        **clause,
+        "promise": words.promise(clause),
+        "outcome": words.outcome(clause),
+        "standing": words.standing(clause, decide_on),
+        "flip_words": words.flip_words(clause),
+    }
+
+
+def system_words(system: Mapping[str, Any]) -> str:
+    """A version and its parameters in one line."""
+    settings = ", ".join(
+        f"{key}={value if isinstance(value, str) else canonical_json(value)}" for key, value in system["parameters"].items()
+    )
+    return f"{system['version']} ({settings})"
+
+
+def _commands(present: Life) -> list[str]:
+    assert present.lock is not None
+    commit = present.lock.git.get("commit")
+    lines = [f"git checkout {commit}"] if commit else []
+    return [*lines, f"harness verify {present.identifier}", f"harness report {present.identifier}"]
+
+
+def _record(present: Life) -> list[tuple[str, str]]:
+    assert present.lock is not None
+    assert present.seal is not None
+    assert present.verdict is not None
+    lock = present.lock.payload
+    rows = [
+        ("document digest", lock["document_digest"]),
+        ("benchmark", f"{lock['benchmark']['name']} {lock['benchmark']['digest']}"),
+        ("baseline fingerprint", lock["fingerprints"]["baseline"]),
+        ("candidate fingerprint", lock["fingerprints"]["candidate"]),
+        ("retrieval code", lock["code"]),
+        ("lock entry", f"{present.lock.hash} at {present.lock.time}"),
+        ("seal entry", f"{present.seal.hash} at {present.seal.time}"),
+        ("verdict entry", f"{present.verdict.hash} at {present.verdict.time}"),
+        ("git commit at the lock", _git_words(present.lock.git)),
+        ("environment digest", present.verdict.environment),
+    ]
+    return [*rows, ("bound procedure", lock["document"]["procedure"])]
+
+
+def _git_words(git: Mapping[str, Any]) -> str:
+    commit = git.get("commit")
+    if not commit:
+        return "no git repository"
+    return f"{commit}{' with uncommitted changes' if git.get('dirty') else ''}"

@@ -1,0 +1,209 @@
+"""The working folders, and what of the machine goes on record."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from harness.benchmarks.library import Library, find
+from harness.digest import digest_json
+from harness.errors import EnvironmentProblem, UsageProblem
+from harness.ledger.entries import Entry, Ledger
+from harness.preregistration.model import IDENTIFIER
+
+PREREGISTRATIONS = "preregistrations"
+
+_FOLDERS = ("data", "experiments", PREREGISTRATIONS, "runs", "conf")
+
+_GITIGNORE = """\
+# data is never committed; dev runs and the MLflow mirror can be made again
+/data/
+/runs/*
+!/runs/full/
+/preregistrations/.claims/
+/preregistrations/ledger/.lock
+"""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder with data, experiments, preregistrations and runs."""
+
+    root: Path
+
+    @property
+    def data(self) -> Path:
+        """Imported benchmarks."""
+        return self.root / "data"
+
+    @property
+    def experiments(self) -> Path:
+        """One folder an experiment, with its frozen dev result."""
+        return self.root / "experiments"
+
+    @property
+    def documents(self) -> Path:
+        """Preregistration documents."""
+        return self.root / PREREGISTRATIONS
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger."""
+        return Ledger(self.documents / "ledger")
+
+    @property
+    def claims(self) -> Path:
+        """Local claim tokens."""
+        return self.documents / ".claims"
+
+    @property
+    def runs(self) -> Path:
+        """Everything that runs write."""
+        return self.root / "runs"
+
+    @property
+    def dev_runs(self) -> Path:
+        """Dev runs, one folder each."""
+        return self.runs / "dev"
+
+    @property
+    def store(self) -> Path:
+        """The embedded MLflow store."""
+        return self.runs / "mlflow.db"
+
+    def full_run(self, identifier: str) -> Path:
+        """Folder of a document's one full run."""
+        return self.runs / "full" / identifier
+
+    def document(self, identifier: str) -> Path:
+        """Path of a document, given its id or its path.
+
+        Raises:
+            UsageProblem: neither is there.
+        """
+        if identifier.endswith((".yaml", ".yml")):
+            given = Path(identifier)
+            if given.parent.resolve() != self.documents.resolve():
+                what = f"{identifier} is not in {self.documents}"
+                raise UsageProblem(what, fix="move the document there; the ledger covers that folder only")
+            identifier = given.stem
+        check_identifier(identifier)
+        return self.documents / f"{identifier}.yaml"
+
+    def benchmark(self, name: str) -> Library:
+        """An imported benchmark by name."""
+        return find(self.data, name)
+
+    def record(self, kind: str, payload: dict[str, Any]) -> Entry:
+        """Append an entry to the ledger, with what git and the machine say of themselves."""
+        return self.ledger.append(
+            kind, payload, git=git_state(self.root), environment=environment_digest(), time=now()
+        )
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All ledger entries, checked; none if nothing was ever locked here.
+
+        Raises:
+            IntegrityProblem: the ledger is gone although a full run says that there was one.
+        """
+        started = any((self.runs / "full").glob("*/head.json"))
+        return self.ledger.read(missing_ok=not started)
+
+
+def check_identifier(identifier: str) -> None:
+    """Refuse an id that could be a path or that a file system could misread."""
+    if not IDENTIFIER.fullmatch(identifier):
+        allowed = "lower-case letters, digits and hyphens, 64 at most"
+        raise UsageProblem(f"{identifier!r} is not an id", allowed=allowed, fix="harness prereg list shows the ids")
+
+
+def open_workspace(start: Path) -> Workspace:
+    """The workspace at ``start`` or in the nearest folder above it.
+
+    Raises:
+        UsageProblem: there is none.
+    """
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (folder / PREREGISTRATIONS).is_dir():
+            return Workspace(folder)
+    what = f"no workspace here: {start} and the folders above it have no {PREREGISTRATIONS}/"
+    raise UsageProblem(what, fix="run harness init in an empty folder, or give --workspace DIR")
+
+
+def init_workspace(root: Path) -> tuple[Workspace, list[Path]]:
+    """Lay the working folders, leaving alone what is there already; return what was made.
+
+    Raises:
+        EnvironmentProblem: the folder cannot be written.
+    """
+    made = []
+    try:
+        for name in _FOLDERS:
+            if not (root / name).is_dir():
+                (root / name).mkdir(parents=True)
+                made.append(root / name)
+        if not (root / ".gitignore").exists():
+            (root / ".gitignore").write_text(_GITIGNORE, encoding="utf-8")
+            made.append(root / ".gitignore")
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise EnvironmentProblem(f"cannot lay the working folders: {error.strerror}", where=str(root),
+                                 fix="choose a folder that you may write to") from None  # fmt: skip
+    return Workspace(root), made
+
+
+def check_writable(folder: Path) -> None:
+    """Make sure that ``folder`` can be made and written, before any work is done.
+
+    Raises:
+        EnvironmentProblem: it cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".write-probe-{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        fix = "grant write permission, free some space, or give another --workspace"
+        raise EnvironmentProblem(f"cannot be written ({error.strerror})", where=str(folder), fix=fix) from None
+
+
+def now() -> str:
+    """The time with its offset, to the second."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def git_state(root: Path) -> dict[str, Any]:
+    """The commit, and whether the tree differs from it; nulls where there is no git."""
+    commit = _git(root, "rev-parse", "HEAD")
+    status = _git(root, "status", "--porcelain") if commit is not None else None
+    return {"commit": commit, "dirty": None if status is None else bool(status)}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed words, no shell
+            ["git", "-C", str(root), *arguments],  # noqa: S607 - the user's own git
+            capture_output=True, text=True, timeout=20, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def environment() -> dict[str, str]:
+    """Python, platform and the versions of what can change a number."""
+    names = ("retrieval-harness", "numpy", "scipy", "rank-bm25", "faiss-cpu", "pyarrow")
+    versions = {name: metadata.version(name) for name in names}
+    return {"python": sys.version.split()[0], "machine": platform.machine(), "system": platform.system(), **versions}
+
+
+def environment_digest() -> str:
+    """Digest of `environment`."""
+    return digest_json("environment/1", environment())
