@@ -83,9 +83,7 @@ class Builder:
         self.add_edge(position, position, DISTILLED, "import", confidence)
         return position
 
-    def add_edge(
-        self, source: int, target: int, relation: str, discovered_by: str, confidence: float
-    ) -> None:
+    def add_edge(self, source: int, target: int, relation: str, discovered_by: str, confidence: float) -> None:
         """Add a directed edge between two corpus positions."""
         self.edges.append((source, target, relation, discovered_by, confidence))
 

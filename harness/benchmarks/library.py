@@ -75,9 +75,7 @@ def _present(name: str, manifest: Mapping[str, Any], folder: Path) -> dict[str, 
     if present["digests"] == manifest["digests"]:
         return present
     what = f"another benchmark named {name!r} is imported already"
-    raise UsageProblem(
-        what, where=str(folder), fix="import under another --name, or remove that folder first"
-    )
+    raise UsageProblem(what, where=str(folder), fix="import under another --name, or remove that folder first")
 
 
 def _write_files(benchmark: Benchmark, manifest: Mapping[str, Any], folder: Path) -> None:
@@ -152,9 +150,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def names(data: Path) -> list[str]:
     """Names of the benchmarks imported under the folder ``data``."""
-    return sorted(
-        path.parent.name for path in data.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(".")
-    )
+    return sorted(path.parent.name for path in data.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
 
 
 def find(data: Path, name: str) -> Library:
@@ -166,12 +162,8 @@ def find(data: Path, name: str) -> Library:
     present = names(data)
     if name not in present:
         allowed = ", ".join(present) or "none is imported yet"
-        fix = (
-            did_you_mean(name, present) or "harness data import locomo FILE, or harness data import synthetic"
-        )
-        raise UsageProblem(
-            f"no benchmark {name!r} in this workspace", where=str(data), allowed=allowed, fix=fix
-        )
+        fix = did_you_mean(name, present) or "harness data import locomo FILE, or harness data import synthetic"
+        raise UsageProblem(f"no benchmark {name!r} in this workspace", where=str(data), allowed=allowed, fix=fix)
     return Library(data / name)
 
 
@@ -251,15 +243,11 @@ class Library:
         try:
             yield
         except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
-            what = (
-                f"{file} is not what was imported: it holds other columns or values ({type(error).__name__})"
-            )
+            what = f"{file} is not what was imported: it holds other columns or values ({type(error).__name__})"
             where, fix = str(self.folder / file), "remove the folder and import again"
             raise IntegrityProblem(what, where=where, fix=fix) from None
 
     def _check(self, part: str, found: str, file: str) -> None:
         if found != self.digests[part]:
             what = f"{file} is not what was imported: its content digest differs from the manifest"
-            raise IntegrityProblem(
-                what, where=str(self.folder / file), fix="remove the folder and import again"
-            )
+            raise IntegrityProblem(what, where=str(self.folder / file), fix="remove the folder and import again")

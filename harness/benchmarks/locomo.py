@@ -53,14 +53,10 @@ def import_locomo(
     missing = [name for name in dev if name not in builder.partitions]
     if missing:
         allowed = ", ".join(builder.partitions)
-        raise UsageProblem(
-            f"no dev conversation {missing[0]!r}", where=str(path), allowed=allowed, fix="--dev ID"
-        )
+        raise UsageProblem(f"no dev conversation {missing[0]!r}", where=str(path), allowed=allowed, fix="--dev ID")
     if len(set(dev)) == len(builder.partitions):
         what = "every conversation is for development: nothing is held out"
-        raise UsageProblem(
-            what, where=str(path), allowed="at least one held-out conversation", fix="fewer --dev"
-        )
+        raise UsageProblem(what, where=str(path), allowed="at least one held-out conversation", fix="fewer --dev")
     return builder.finish(source)
 
 
@@ -74,9 +70,7 @@ def _variant(value: Any, raw: bytes, where: str, allow_unknown: bool) -> dict[st
             f"an unknown variant of LoCoMo (canonical sha256 {canonical[:12]}…): its figures would not "
             "compare with published ones",
             where=where,
-            allowed=", ".join(
-                f"{name} (canonical sha256 {key[:12]}…)" for key, name in KNOWN_CANONICAL.items()
-            ),
+            allowed=", ".join(f"{name} (canonical sha256 {key[:12]}…)" for key, name in KNOWN_CANONICAL.items()),
             fix="fetch the original file, or say --allow-unknown to import this one as it is",
         )
     return {
@@ -123,9 +117,7 @@ def _distilled(
     for number, start in sessions:
         count = 0
         session = observations.get(f"session_{number}_observation", {})
-        for facts in need(
-            session, dict, f"{where}: session_{number}_observation", "the observation"
-        ).values():
+        for facts in need(session, dict, f"{where}: session_{number}_observation", "the observation").values():
             for fact in need(facts, list, f"{where}: session_{number}_observation", "the list of facts"):
                 identifier = f"{partition}/S{number}/o{count}"
                 text, published = fact_parts(fact, f"{where}: {identifier}")
@@ -205,9 +197,7 @@ def _answer(
             builder.note(identifier, "adversarial question with a gold answer only", "kept the answer")
             return str(answer), []
         # the adversarial answer is the trap, never the gold
-        builder.note(
-            identifier, "adversarial question with both answers", "kept the answer; flagged both_answers"
-        )
+        builder.note(identifier, "adversarial question with both answers", "kept the answer; flagged both_answers")
         return str(answer), ["both_answers"]
     if answer is None:
         raise UsageProblem("a question without an answer", where=where, allowed="text or a number")

@@ -54,9 +54,7 @@ def repaired_evidence(
         elif not parts:
             builder.note(record, f"stray {role} text", f"dropped {entry!r}")
         elif parts[0] != entry:
-            builder.note(
-                record, f"{role} id with blanks or separators around it", f"read {entry!r} as {parts[0]}"
-            )
+            builder.note(record, f"{role} id with blanks or separators around it", f"read {entry!r} as {parts[0]}")
         for part in parts:
             position = _mend(builder, record, part, positions, role)
             if position is None:
@@ -92,12 +90,7 @@ def image_dependent(answer: str, evidence: Sequence[Mapping[str, Any]]) -> bool:
     """
     words = _content(answer)
     said = {word for turn in evidence for word in _content(f"{turn['speaker']} {turn['text']}")}
-    shown = {
-        word
-        for turn in evidence
-        for key in ("blip_caption", "query")
-        for word in _content(turn.get(key) or "")
-    }
+    shown = {word for turn in evidence for key in ("blip_caption", "query") for word in _content(turn.get(key) or "")}
     return not words & said and bool(words & shown)
 
 

@@ -32,11 +32,7 @@ def conversations(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
     if isinstance(first, dict) and "haystack_sessions" in first:
         what = "this is a LongMemEval file (its records have haystack_sessions)"
         raise UsageProblem(what, where=where, allowed=EXPECTED, fix=f"give the path of {EXPECTED}")
-    if (
-        not isinstance(value, list)
-        or not isinstance(first, dict)
-        or not {"qa", "conversation"} <= first.keys()
-    ):
+    if not isinstance(value, list) or not isinstance(first, dict) or not {"qa", "conversation"} <= first.keys():
         what = "this is not a LoCoMo file"
         allowed = "a list of objects with sample_id, conversation and qa"
         raise UsageProblem(what, where=where, allowed=allowed, fix=f"give the path of {EXPECTED}")
@@ -47,9 +43,7 @@ def conversations(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
         need(item, dict, record, "the record")
         identifier = _identifier(item.get("sample_id"), record, "sample_id")
         if identifier in seen:
-            raise UsageProblem(
-                f"conversation {identifier!r} stands twice", where=record, fix="remove one of them"
-            )
+            raise UsageProblem(f"conversation {identifier!r} stands twice", where=record, fix="remove one of them")
         seen.add(identifier)
         need(item.get("conversation"), dict, f"{where}: {identifier}", "conversation")
         need(item.get("qa"), list, f"{where}: {identifier}", "qa")
@@ -60,9 +54,7 @@ def conversations(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
 def _identifier(value: Any, where: str, what: str) -> str:
     identifier: str = need(value, str, where, what)
     if not _NAME.fullmatch(identifier):
-        raise UsageProblem(
-            f"{what} is {identifier!r}", where=where, allowed="text without blanks and slashes"
-        )
+        raise UsageProblem(f"{what} is {identifier!r}", where=where, allowed="text without blanks and slashes")
     return identifier
 
 
@@ -79,9 +71,7 @@ def sessions(
             continue
         record = f"{where}: {key}"
         if not _SESSION_NUMBER.fullmatch(match[1]):
-            raise UsageProblem(
-                f"session number {match[1][:20]}", where=record, allowed="session_1 to session_99999"
-            )
+            raise UsageProblem(f"session number {match[1][:20]}", where=record, allowed="session_1 to session_99999")
         turns = need(conversation[key], list, record, "the session")
         for index, turn in enumerate(turns):
             need(turn, dict, f"{record}[{index}]", "the turn")

@@ -33,9 +33,7 @@ def seal_heldout(log: Path, sources: Iterable[Path] = ()) -> None:
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     # a file that was renamed or linked would open under a name that is not sealed
-    if event not in ("open", "os.rename", "os.link") or not isinstance(
-        arguments[0], str | bytes | os.PathLike
-    ):
+    if event not in ("open", "os.rename", "os.link") or not isinstance(arguments[0], str | bytes | os.PathLike):
         return
     path = os.fsdecode(arguments[0])
     # the name alone settles most opens without touching the file system, also through a link's target below

@@ -104,8 +104,6 @@ def need(value: Any, kind: type | tuple[type, ...], where: str, what: str) -> An
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):
         return value
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    allowed = " or ".join(
-        {str: "text", int: "a whole number", list: "a list", dict: "an object"}[k] for k in kinds
-    )
+    allowed = " or ".join({str: "text", int: "a whole number", list: "a list", dict: "an object"}[k] for k in kinds)
     found = "nothing" if value is None else type(value).__name__
     raise UsageProblem(f"{what} is {found}", where=where, allowed=allowed, fix="mend the record in the file")

@@ -25,7 +25,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     shown = demo(options.into, console.progress)
     root, identifier = shown.workspace.root, shown.identifier
     if not console.as_json:
-        console.result(None, ["", "On dev:", *(f"  {line}" for line in dev_table(shown.dev.result)), "", "The verdict:"])
+        console.result(
+            None, ["", "On dev:", *(f"  {line}" for line in dev_table(shown.dev.result)), "", "The verdict:"]
+        )
     print_verdict(shown.workspace, identifier, console)
     if not console.as_json:
         folder = shown.workspace.full_run(identifier)
@@ -33,7 +35,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             None,
             [
                 "",
-                "The data is synthetic and made so that this passes: it shows the way, it says nothing about retrieval.",
+                "The data is synthetic and made so that this passes: it shows the way and says nothing of retrieval.",
                 f"workspace  {root}",
                 f"document   {shown.workspace.document(identifier)}",
                 f"ledger     {shown.workspace.ledger.root}",

@@ -14,7 +14,7 @@ def add(commands: Commands) -> None:
     """Add the commands."""
     parser = command(
         commands, "dev", run_dev, "rank and score the dev questions with one version", takes_rest=True,
-        epilog="overrides follow Hydra: retrieval.k1=0.9 retrieval.layers=[raw] k=20 measures=[R@20] benchmark=synthetic",
+        epilog="overrides follow Hydra: retrieval.k1=0.9 retrieval.layers=[raw] k=20 benchmark=synthetic",
     )  # fmt: skip
     parser.add_argument("--retrieval-version", metavar="V", help="same as the override retrieval=V")
     parser.add_argument("-m", "--multirun", action="store_true", help=argparse.SUPPRESS)
@@ -43,7 +43,9 @@ def run_dev(options: argparse.Namespace, console: Console) -> int:
     )
     run = dev_run(workspace, config, console.progress)
     result = run.result
-    console.result(result, [*dev_table(result), "", f"run: {run.folder}", f"next: harness freeze {result['run']} --name NAME"])
+    console.result(
+        result, [*dev_table(result), "", f"run: {run.folder}", f"next: harness freeze {result['run']} --name NAME"]
+    )
     return 0
 
 
@@ -61,9 +63,15 @@ def dev_table(result: dict[str, Any]) -> list[str]:
         note = "the version in force reads another unit, so there is nothing to compare with"
         return [*head, note, "", *table(["measure", "mean", "n"], rows)]
     force = result["in_force"]
-    head += [f"against the version in force, {force['version']}: {force['because']}", f"intervals: {result['interval']}", ""]
+    head += [
+        f"against the version in force, {force['version']}: {force['because']}",
+        f"intervals: {result['interval']}",
+        "",
+    ]
     shown = [
-        row for row in result["comparisons"] if row["slice"] == "all" or row["measure"] == result["comparisons"][0]["measure"]
+        row
+        for row in result["comparisons"]
+        if row["slice"] == "all" or row["measure"] == result["comparisons"][0]["measure"]
     ]
     rows = [
         [row["measure"], row["slice"], str(row["n"]), percent(row["baseline"]), percent(row["candidate"]),

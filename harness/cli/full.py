@@ -13,7 +13,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = command(
         commands, "full", run, "make the one full run of a locked document, and judge it", takes_rest=True,
-        epilog="stopped anywhere, the same command goes on; exit code 0 PASS, 10 ROLLBACK, 20 INCONCLUSIVE, 11 INADMISSIBLE",
+        epilog="stopped anywhere, the same command goes on; exit 0 PASS, 10 ROLLBACK, 20 INCONCLUSIVE, 11 INADMISSIBLE",
     )  # fmt: skip
     parser.add_argument("id", help="the document's id")
     parser.add_argument("--retrieval-version", metavar="V", help="accepted where it agrees with the locked document")
@@ -31,7 +31,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.multirun or options.rest:
         given = "-m" if options.multirun else " ".join(options.rest)
         what = "a full run takes neither sweeps nor overrides: it runs what was locked, once"
-        raise UsageProblem(what, where=f"harness full … {given}", allowed="harness full ID", fix="sweep with harness dev")
+        raise UsageProblem(
+            what, where=f"harness full … {given}", allowed="harness full ID", fix="sweep with harness dev"
+        )
     workspace = open_workspace(options.workspace)
     identifier = workspace.document(options.id).stem
     if options.retrieval_version:

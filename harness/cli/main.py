@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
-# before anything that reads them at import: no telemetry, no prompts, no oversubscribed cores
-for _name, _value in {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "1",
-    "GIT_PYTHON_REFRESH": "quiet",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "OMP_NUM_THREADS": "1",
-}.items():
-    os.environ.setdefault(_name, _value)
-
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +13,16 @@ from harness import __version__
 from harness.cli import data, demo, dev, full, parsing, prereg, reproduce, verdicts, versions
 from harness.cli.console import Console
 from harness.errors import EXIT_CODES, EnvironmentProblem, HarnessError
+
+# read at import by libraries that no command imports before it runs: no telemetry, no prompts, no
+# oversubscribed cores
+_ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "1",
+    "GIT_PYTHON_REFRESH": "quiet",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "OMP_NUM_THREADS": "1",
+}
 
 _GROUPS = (demo, data, versions, dev, prereg, full, verdicts, reproduce)
 
@@ -49,6 +48,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; nothing that a user did wrong ends in a traceback."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     console = Console(as_json="--json" in arguments)
     try:
         options, rest = build_parser().parse_known_args(arguments)

@@ -42,7 +42,9 @@ def command(
 
 def group(commands: Commands, name: str, summary: str) -> Commands:
     """Add a command that has commands of its own."""
-    parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False)
+    parser = commands.add_parser(
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
+    )
     return parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
 
 

@@ -15,11 +15,15 @@ def add(commands: Commands) -> None:
     new = command(prereg, "new", run_new, "begin a document from a frozen dev result")
     new.add_argument("id", help="the document's id: lower-case letters, digits, hyphens")
     new.add_argument("--from", dest="frozen", required=True, metavar="FILE", help="experiments/NAME/frozen.yaml")
-    new.add_argument("--primary", action="append", metavar="MEASURE", help="a primary measure (default: R@k; repeatable)")
+    new.add_argument(
+        "--primary", action="append", metavar="MEASURE", help="a primary measure (default: R@k; repeatable)"
+    )
     kind = new.add_mutually_exclusive_group()
     kind.add_argument("--superior", metavar="GAIN", help="the smallest gain worth having (default: 0.02)")
     kind.add_argument("--non-inferior", metavar="MARGIN", help="the largest loss tolerated")
-    new.add_argument("--guard", action="append", default=[], metavar="SLICE:DROP", help="e.g. temporal:0.03; repeatable")
+    new.add_argument(
+        "--guard", action="append", default=[], metavar="SLICE:DROP", help="e.g. temporal:0.03; repeatable"
+    )
     for name in ("title", "hypothesis", "rationale"):
         new.add_argument(f"--{name}", help=f"the {name}; left out, the document says TODO")
     new.add_argument("--author", action="append", help="an author; repeatable")
@@ -102,7 +106,9 @@ def run_lock(options: argparse.Namespace, console: Console) -> int:
         f"ledger entry {entry.name}",
         f"next: commit it, then harness full {payload['id']}",
     ]
-    console.result({"id": payload["id"], "entry": entry.hash, "look": payload["look"], "alpha_k": payload["alpha_k"]}, lines)
+    console.result(
+        {"id": payload["id"], "entry": entry.hash, "look": payload["look"], "alpha_k": payload["alpha_k"]}, lines
+    )
     return 0
 
 

@@ -38,6 +38,7 @@ def print_verdict(workspace: Any, identifier: str, console: Console) -> str:
     from harness.workflow.publish import assemble, judged
 
     present = judged(workspace, identifier)
+    assert present.verdict is not None
     report = assemble(workspace, present)
     page = workspace.full_run(identifier) / HTML
     lines = [f"{console.paint(report['state'])}: {words.reason_words(present.verdict.payload['reason'])}", ""]
@@ -79,11 +80,12 @@ def run_verify(options: argparse.Namespace, console: Console) -> int:
     checks = verify_run(workspace, identifier)
     good = stands(checks)
     width = max(len(check.name) for check in checks)
-    lines = [f"{check.name.ljust(width)}  {console.paint(check.status, check.status.ljust(6))}  {check.reason}" for check in checks]
+    lines = [
+        f"{check.name.ljust(width)}  {console.paint(check.status, check.status.ljust(6))}  {check.reason}"
+        for check in checks
+    ]
     not_run = [check.name for check in checks if check.status == "NOTRUN"]
     summary = "the verdict stands" if good else "the verdict does not stand"
     lines += ["", summary + (f"; not run: {', '.join(not_run)}" if good and not_run else "")]
     console.result({"id": identifier, "stands": good, "checks": [check._asdict() for check in checks]}, lines)
     return 0 if good else IntegrityProblem.exit_code
-
-

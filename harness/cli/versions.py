@@ -81,7 +81,9 @@ def _in_force(options: argparse.Namespace, console: Console) -> int:
     present = names(workspace.data)
     name = options.benchmark or (present[0] if len(present) == 1 else None)
     if name is None:
-        raise UsageProblem("which benchmark?", allowed=", ".join(present) or "none is imported yet", fix="--benchmark NAME")
+        raise UsageProblem(
+            "which benchmark?", allowed=", ".join(present) or "none is imported yet", fix="--benchmark NAME"
+        )
     library = workspace.benchmark(name)
     system, because = in_force(workspace.entries(), library.digests["digest"])
     settings = ", ".join(f"{key}={_setting(value)}" for key, value in system.settings().items())

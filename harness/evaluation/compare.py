@@ -108,7 +108,7 @@ def compare(
         what = f"no question of the slice {slice_name!r} has a score under {measure}"
         raise UsageProblem(what, fix="choose another slice or evidence convention")
     deltas = right[places] - left[places]
-    names = np.array([clusters[i] for i in places])
+    names = np.array([clusters[i] for i in places.tolist()])
     paired = pair(deltas, np.unique(names, return_inverse=True)[1])
     interval = None
     if paired.testable:

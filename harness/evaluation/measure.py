@@ -69,14 +69,16 @@ def parse_measure(text: str, where: str = "") -> Measure:
         raise UsageProblem(f"{text!r} is not a measure", where=where, allowed=allowed)
     name, conventions, k = match.groups()
     if name not in NAMES:
-        near = did_you_mean(name, NAMES) or next((f"did you mean '{n}'?" for n in NAMES if n.lower() == name.lower()), "")
+        same = next((known for known in NAMES if known.lower() == name.lower()), name)
+        near = did_you_mean(same, NAMES)
         raise UsageProblem(f"no measure {name!r}", where=where, allowed=", ".join(NAMES), fix=near)
     chosen: dict[str, str] = {}
     for part in conventions.split(",") if conventions else []:
         key, _, value = (piece.strip().strip("'\"") for piece in part.partition("="))
         if key not in CONVENTIONS:
             hint = did_you_mean(key, CONVENTIONS)
-            raise UsageProblem(f"{text!r}: no convention {key!r}", where=where, allowed=", ".join(CONVENTIONS), fix=hint)
+            what = f"{text!r}: no convention {key!r}"
+            raise UsageProblem(what, where=where, allowed=", ".join(CONVENTIONS), fix=hint)
         if value not in CONVENTIONS[key] or key in chosen:
             what = f"{text!r}: {key}={value}" + (" given twice" if key in chosen else "")
             raise UsageProblem(what, where=where, allowed=" or ".join(f"{key}={v}" for v in CONVENTIONS[key]))

@@ -115,12 +115,14 @@ def success(found: Found, k: int) -> FloatArray:
 
 def all_success(found: Found, k: int) -> FloatArray:
     """1 where all evidence was found in the first k documents."""
-    return (_count(found, k) == found.total).astype(np.float64)
+    complete: NDArray[np.bool_] = _count(found, k) == found.total
+    return complete.astype(np.float64)
 
 
 def recall(found: Found, k: int) -> FloatArray:
     """Share of the evidence found in the first k documents."""
-    return _count(found, k) / np.maximum(found.total, 1)
+    share: FloatArray = _count(found, k) / np.maximum(found.total, 1)
+    return share
 
 
 def reciprocal_rank(found: Found, k: int) -> FloatArray:
@@ -144,7 +146,8 @@ def ndcg(found: Found, k: int) -> FloatArray:
     inside = rank < k
     gained = np.bincount(question[inside], 1.0 / np.log2(rank[inside] + 2), minlength=len(found.total))
     ideal = np.concatenate([np.zeros(1), np.cumsum(1.0 / np.log2(np.arange(k) + 2))])
-    return gained / np.maximum(ideal[np.minimum(found.total, k)], 1.0)
+    value: FloatArray = gained / np.maximum(ideal[np.minimum(found.total, k)], 1.0)
+    return value
 
 
 def _count(found: Found, k: int) -> NDArray[np.int64]:
@@ -207,5 +210,6 @@ def check_same_questions(ranked: Sequence[str], judged: Sequence[str]) -> None:
     only_left, only_right = sorted(left - right)[:3], sorted(right - left)[:3]
     if not only_left and not only_right:
         raise UsageProblem("the questions stand in another order", allowed="one frozen question order")
-    what = f"question sets differ: {len(left - right)} only ranked {only_left}, {len(right - left)} only judged {only_right}"
+    counts = f"{len(left - right)} only ranked {only_left}, {len(right - left)} only judged {only_right}"
+    what = f"question sets differ: {counts}"
     raise UsageProblem(what, allowed="one frozen question set", fix="use rankings and labels of the same benchmark")

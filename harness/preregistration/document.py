@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from harness.digest import canonical_json, digest_json
 from harness.errors import HarnessError, UsageProblem, did_you_mean
@@ -243,7 +243,7 @@ def _as_problem(error: ValidationError, value: Mapping[str, Any], at: Any) -> Ha
 
 
 def _known_keys(path: Sequence[Any]) -> list[str]:
-    parts = {
+    parts: dict[str, type[BaseModel]] = {
         "benchmark": model.BenchmarkRef, "baseline": model.System, "candidate": model.Candidate,
         "budget": model.BudgetPart, "claim": model.ClaimPart, "primary": model.ClausePart,
         "guards": model.GuardPart, "expect": model.ExpectPart,

@@ -75,7 +75,6 @@ def render_draft(draft: Draft, dump: Callable[[Any], str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-
 def _system(role: str, system: Mapping[str, Any], comment: str, dump: Callable[[Any], str]) -> list[str]:
     return [
         f"{role}:   # {comment}",

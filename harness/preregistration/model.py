@@ -18,11 +18,12 @@ IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 def _fraction(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError(f"must be a decimal fraction of the measure, such as 0.03, not {value!r}")
-    if abs(value) >= 1:
+    number = Decimal(value)
+    if abs(number) >= 1:
         # three points are 0.03, and a person who writes 3 means them
-        mend = f"; write {Decimal(value) / 100} for {value} points" if abs(value) < 100 else ""
-        raise ValueError(f"is not a fraction of the measure{mend}")
-    return Decimal(value)
+        mend = f"; write {number / 100} for {value} points" if abs(number) < 100 else ""
+        raise ValueError(f"{value} is not a fraction of the measure{mend}")
+    return number
 
 
 def _identifier(value: str) -> str:
@@ -33,6 +34,12 @@ def _identifier(value: str) -> str:
 
 def _day(value: str) -> str:
     date.fromisoformat(value)
+    return value
+
+
+def _known_procedure(value: str) -> str:
+    if value != PROCEDURE:
+        raise ValueError(f"no procedure {value!r}; there is {PROCEDURE}")
     return value
 
 
@@ -185,7 +192,7 @@ class DocumentModel(_Part):
     guards: list[GuardPart] = Field(default_factory=list)
     alpha: Annotated[Fraction, Field(ge=Decimal("0.0001"), le=Decimal("0.2"))] = Decimal("0.05")
     rho_plan: Annotated[Fraction, Field(ge=0, le=Decimal("0.5"))] = Decimal("0.01")
-    procedure: Literal["cluster-t+tango/1"] = PROCEDURE
+    procedure: Annotated[str, AfterValidator(_known_procedure)] = PROCEDURE
     decide_on: Literal["bounds", "estimate"] = "bounds"
     expect: ExpectPart | None = None
     outside_looks: list[Text] = Field(default_factory=list)

@@ -82,7 +82,9 @@ def outcome(clause: Mapping[str, Any]) -> str:
     """What was measured for a clause, with everything that a delta must carry."""
     n, losses = clause["n"], clause["losses"]
     change = f"{points(clause['estimate'])} points ({percent(clause['baseline'])} to {percent(clause['candidate'])})"
-    counts = f"{n} questions in {clause['clusters']} clusters, {clause['wins']} won, {losses} lost, {clause['ties']} tied"
+    counts = (
+        f"{n} questions in {clause['clusters']} clusters, {clause['wins']} won, {losses} lost, {clause['ties']} tied"
+    )
     if clause["lower"] is None:
         return f"{change}; not testable; {counts}"
     shown = ""
@@ -108,5 +110,9 @@ def flip_words(clause: Mapping[str, Any]) -> str:
     """What one question is worth, and what could have been seen."""
     one = 100 / clause["n"]
     mde = clause["mde"]
-    seen = f"; with 80 % power {points(mde).lstrip('+')} points beyond the threshold can be seen" if mde is not None else ""
+    seen = (
+        f"; with 80 % power {points(mde).lstrip('+')} points beyond the threshold can be seen"
+        if mde is not None
+        else ""
+    )
     return f"one question is {one:.2f} points{seen}"

@@ -120,7 +120,7 @@ def describe(
     """Describe documents, each once, in ascending order of position."""
     found = {}
     for position in sorted(set(positions)):
-        ends = (position,)
+        ends: tuple[int, ...] = (position,)
         if read_model == "edge":
             ends = tuple(dict.fromkeys((int(edges.source[position]), int(edges.target[position]))))
         sources = tuple(dict.fromkeys(source for chunk in ends for source in (corpus.sources.row(chunk) or [chunk])))

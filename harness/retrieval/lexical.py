@@ -83,10 +83,12 @@ class LexicalIndex:
         owner, place = owner[known], place[known]
         counts = self.starts[place + 1] - self.starts[place]
         ends = np.cumsum(counts)
-        postings = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(self.starts[place] - (ends - counts), counts)
+        shift = np.repeat(self.starts[place] - (ends - counts), counts)
+        postings = np.arange(int(ends[-1]) if len(ends) else 0) + shift
         cells = np.repeat(owner, counts) * (last - first) + self.posting_documents[postings] - first
         # bincount adds in the order of its input, which is the order of the question's tokens
-        scores = np.bincount(cells, self.posting_weights[postings], minlength=len(tokens) * (last - first))
+        size = len(tokens) * (last - first)
+        scores = np.bincount(cells, self.posting_weights[postings], minlength=size).astype(np.float64, copy=False)
         rows, documents, values = top_k(scores.reshape(len(tokens), last - first), depth)
         return rows, documents + first, values
 
@@ -169,7 +171,9 @@ def top_k(
     return rows[keep], columns[keep], values[keep]
 
 
-def _flatten(tokens: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _flatten(
+    tokens: Sequence[Sequence[str]], vocabulary: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Owner and term number of every known token, in order."""
     numbers = [(index, vocabulary[token]) for index, row in enumerate(tokens) for token in row if token in vocabulary]
     table = np.array(numbers, dtype=np.int64).reshape(len(numbers), 2)

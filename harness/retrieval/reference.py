@@ -38,11 +38,11 @@ def search(
     ]
     for number in np.unique(partition):
         members = np.flatnonzero(documents.partition == number)
-        corpus = [list(documents.tokens[i]) for i in members]
+        corpus = [list(documents.tokens[i]) for i in members.tolist()]
         if not any(corpus):
             continue
         engine = ReferenceBM25(corpus, k1=k1, b=b, epsilon=0)
-        for question in np.flatnonzero(partition == number):
+        for question in np.flatnonzero(partition == number).tolist():
             scores = np.asarray(engine.get_scores(list(tokens[question])), dtype=np.float64)
             _, columns, values = top_k(scores[None, :], depth)
             rows[question] = (members[columns], values)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 STOP_WORDS = frozenset(
-    "a an the to and or of in on for with is are was were be by at as it this that we i".split()
-)
+    ("a", "an", "the", "to", "and", "or", "of", "in", "on", "for", "with", "is", "are", "was", "were", "be", "by",
+     "at", "as", "it", "this", "that", "we", "i")
+)  # fmt: skip
 
 # `\w` is exactly str.isalnum() or the underscore, so the second branch is every other alphanumeric run
 _RUN = re.compile(r"[A-Za-z0-9]+|[^\W_A-Za-z0-9]+")

@@ -135,10 +135,12 @@ def in_slice(name: str, question: Question, evidence: Evidence) -> bool:
     return name in ("all", evidence.category, f"conversation:{question.partition}") or name in evidence.flags
 
 
-def decide(found: Sequence[Clause]) -> tuple[str, str]:
-    """Reach state and reason from clauses."""
+def decide(found: Sequence[Clause], decide_on: str = "bounds") -> tuple[str, str]:
+    """Reach state and reason from clauses, on their bounds or on bare estimates, as the document says."""
     if any(clause.n == 0 for clause in found):
         return "INADMISSIBLE", "guard_without_value"
+    if decide_on == "estimate":
+        return _decide_on_estimates(found)
     if not all(clause.testable for clause in found):
         return "INCONCLUSIVE", "not_testable"
     if all(_passes(clause) for clause in found):
@@ -150,17 +152,28 @@ def decide(found: Sequence[Clause]) -> tuple[str, str]:
     if all(_passes(clause) for clause in primaries):
         return "INCONCLUSIVE", "guard_unresolved"
     if any(
-        clause.rollback_below <= _known(clause.lower) and _known(clause.upper) <= clause.pass_above
+        clause.rollback_below - TOLERANCE <= _known(clause.lower)
+        and _known(clause.upper) <= clause.pass_above + TOLERANCE
         for clause in primaries
     ):
         return "INCONCLUSIVE", "no_worthwhile_change"
     if any(
-        _known(clause.lower) < clause.rollback_below and _known(clause.upper) > clause.pass_above
+        _known(clause.lower) < clause.rollback_below - TOLERANCE
+        and _known(clause.upper) > clause.pass_above + TOLERANCE
         for clause in primaries
         if not _passes(clause)
     ):
         return "INCONCLUSIVE", "underpowered"
     return "INCONCLUSIVE", "straddles"
+
+
+def _decide_on_estimates(found: Sequence[Clause]) -> tuple[str, str]:
+    if all(_known(clause.estimate) > clause.pass_above + TOLERANCE for clause in found):
+        return "PASS", "all_clauses_hold"
+    for clause in found:
+        if _known(clause.estimate) < clause.rollback_below - TOLERANCE:
+            return "ROLLBACK", f"{clause.kind}_below"
+    return "INCONCLUSIVE", "between_thresholds"
 
 
 def clause_differences(recorded: object, computed: Clause, where: str) -> list[str]:

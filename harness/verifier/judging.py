@@ -63,11 +63,10 @@ def check_decision(lineage: Lineage, run: Run, measured: Finding) -> Finding:
     if lineage.verdict is None or lineage.seal is None or lineage.document is None or lineage.alpha is None:
         return Finding([], "not judged yet", skipped=True)
     document, verdict = lineage.document, lineage.verdict.payload
-    for key, known in (("procedure", PROCEDURE), ("decide_on", "bounds")):
-        if document.get(key) != known:
-            return Finding(
-                [], f"{key} {show(document.get(key))} is unknown here, only {known} is", skipped=True
-            )
+    for key, known in (("procedure", (PROCEDURE,)), ("decide_on", ("bounds", "estimate"))):
+        if document.get(key) not in known:
+            what = f"{key} {show(document.get(key))} is unknown here, known: {', '.join(known)}"
+            return Finding([], what, skipped=True)
     computed: list[Clause] = []
     try:
         void = _void_reasons(document, lineage.seal, run)
@@ -82,7 +81,7 @@ def check_decision(lineage: Lineage, run: Run, measured: Finding) -> Finding:
         void.append("guard_without_value")
     if void or verdict.get("state") == "INADMISSIBLE":
         return _compare_void(verdict, recorded, void, scored=bool(computed))
-    return _compare(verdict, recorded, computed)
+    return _compare(verdict, recorded, computed, str(document.get("decide_on")))
 
 
 def _score_problems(
@@ -147,7 +146,7 @@ def _compare_void(
 
 
 def _compare(
-    verdict: Mapping[str, object], recorded: Sequence[object], computed: Sequence[Clause]
+    verdict: Mapping[str, object], recorded: Sequence[object], computed: Sequence[Clause], decide_on: str
 ) -> Finding:
     problems = []
     if len(recorded) != len(computed):
@@ -157,7 +156,7 @@ def _compare(
         problems.extend(clause_differences(given, clause, where))
     if not computed:
         return Finding([*problems, "no clause could be recomputed"])
-    for field, value in zip(("state", "reason"), decide(computed), strict=True):
+    for field, value in zip(("state", "reason"), decide(computed, decide_on), strict=True):
         if verdict.get(field) != value:
             problems.append(f"{field} is {show(verdict.get(field))} in the verdict, {value} recomputed")
     return Finding(

@@ -27,6 +27,7 @@ SEALED = (
     "ranking-candidate.jsonl",
     "documents-baseline.jsonl",
     "documents-candidate.jsonl",
+    "budget.json",
 )
 JUDGED = ("evidence.jsonl", "scores.json")
 
@@ -84,7 +85,7 @@ def read_listed(
 
 
 def parse_run(contents: Mapping[str, bytes], count: int, depth: int) -> Run:
-    """Parse the five sealed files and check that they fit together.
+    """Parse the sealed files and check that they fit together.
 
     Args:
         contents: Bytes by file name.

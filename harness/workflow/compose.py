@@ -93,7 +93,7 @@ def _compose(overrides: list[str], own: Path) -> dict[str, Any]:
             value = OmegaConf.to_container(composed, resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
         raise _as_problem(error, overrides) from None
-    return dict(value) if isinstance(value, dict) else {}
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
 
 
 def _as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
@@ -104,7 +104,9 @@ def _as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
         name = key.lstrip("+~")
         if name == "retrieval" and value not in VERSIONS:
             hint = did_you_mean(value, VERSIONS)
-            return UsageProblem(f"no retrieval version {value!r}", where=override, allowed=", ".join(VERSIONS), fix=hint)
+            return UsageProblem(
+                f"no retrieval version {value!r}", where=override, allowed=", ".join(VERSIONS), fix=hint
+            )
         if name.startswith("retrieval.") and name in f"{text} {error}":
             known = sorted({field for version in VERSIONS.values() for field in version.parameters.model_fields})
             hint = did_you_mean(name.removeprefix("retrieval."), known)

@@ -215,11 +215,11 @@ def read_dev_run(workspace: Workspace, name: str) -> DevRun:
     Raises:
         UsageProblem: there is no such run.
     """
-    finished = sorted(path.parent for path in workspace.dev_runs.glob(f"*/{RESULT}"))
-    if name == "latest" and finished:
-        folder = finished[-1]
-    else:
-        folder = next((path for path in finished if name in (path.name, str(path)) or Path(name).resolve() == path), None)
+    # by the time of writing: two runs of one second have names in no order
+    written = sorted(workspace.dev_runs.glob(f"*/{RESULT}"), key=lambda path: path.stat().st_mtime_ns)
+    finished = [path.parent for path in written]
+    named = [path for path in finished if name in (path.name, str(path)) or Path(name).resolve() == path]
+    folder = next(iter(finished[-1:] if name == "latest" else named), None)
     if folder is None:
         allowed = ", ".join(path.name for path in finished[-5:]) or "none was made yet"
         raise UsageProblem(f"no dev run {name!r}", allowed=allowed, fix="harness dev --retrieval-version V")

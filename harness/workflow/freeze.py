@@ -37,7 +37,9 @@ def to_yaml(value: Mapping[str, Any]) -> str:
 
 def to_yaml_line(value: Any) -> str:
     """Any value as one line of YAML that the strict loader accepts."""
-    text = yaml.dump(value, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=10**9, default_flow_style=True)
+    text = yaml.dump(
+        value, Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=10**9, default_flow_style=True
+    )
     return str(text).removesuffix("\n").removesuffix("\n...")
 
 
@@ -51,7 +53,9 @@ def freeze(workspace: Workspace, run: DevRun, name: str) -> Path:
     """
     check_identifier(name)
     result = run.result
-    means = {measure: round(cell["mean"], 6) for measure, cell in result["slices"]["candidate"]["all"].items() if cell["n"]}
+    means = {
+        measure: round(cell["mean"], 6) for measure, cell in result["slices"]["candidate"]["all"].items() if cell["n"]
+    }
     frozen = {
         "format": 1,
         "name": name,

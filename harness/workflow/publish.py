@@ -118,7 +118,9 @@ def assemble(workspace: Workspace, present: Life) -> dict[str, Any]:
         "slices": [row for name in run.heldout_slices() if (row := _row(run, first, name, alpha_k, rho))],
         "measures": [_measure_row(run, measure) for measure in run.scores["baseline"].values],
         "exclusions": _exclusions(run),
-        "budgets": [{"role": role, **budgets[role], "layer_words": _shares(budgets[role]["layers"])} for role in runfiles.ROLES],
+        "budgets": [
+            {"role": role, **budgets[role], "layer_words": _shares(budgets[role]["layers"])} for role in runfiles.ROLES
+        ],
     }
 
 
@@ -148,7 +150,9 @@ def _row(run: _Run, measure: Measure, slice_name: str, alpha: float, rho: float)
 
 
 def _credit_rows(document: Mapping[str, Any], run: _Run, alpha: float, rho: float) -> list[dict[str, Any]]:
-    registered = [(parse_measure(part["measure"]), part["slice"]) for part in (*document["primary"], *document["guards"])]
+    registered = [
+        (parse_measure(part["measure"]), part["slice"]) for part in (*document["primary"], *document["guards"])
+    ]
     pairs = [(credit, name) for measure, name in registered for credit in (measure, measure.other_credit())]
     rows = []
     for measure, name in dict.fromkeys(pairs):

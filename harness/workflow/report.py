@@ -65,7 +65,8 @@ def _clause_row(clause: Mapping[str, Any], decide_on: str) -> dict[str, Any]:
 def system_words(system: Mapping[str, Any]) -> str:
     """A version and its parameters in one line."""
     settings = ", ".join(
-        f"{key}={value if isinstance(value, str) else canonical_json(value)}" for key, value in system["parameters"].items()
+        f"{key}={value if isinstance(value, str) else canonical_json(value)}"
+        for key, value in system["parameters"].items()
     )
     return f"{system['version']} ({settings})"
 

@@ -109,9 +109,7 @@ def load_recipe(name: str) -> Recipe:
         raise UsageProblem(f"{where}: {first['msg']}", where=str(path), fix="mend the recipe") from None
 
 
-def reproduce(
-    recipe: Recipe, data: Path | None, progress: Callable[[str], None], engine: Any = "numpy"
-) -> list[Line]:
+def reproduce(recipe: Recipe, data: Path | None, progress: Callable[[str], None], engine: Any = "numpy") -> list[Line]:
     """Run a recipe.
 
     Args:

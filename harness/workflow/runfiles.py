@@ -100,7 +100,14 @@ def write_evidence(folder: Path, labels: Labels) -> None:
     _write_lines(
         folder / EVIDENCE,
         (
-            [name, labels.categories[i], list(labels.flags[i]), labels.repaired.row(i), labels.published.row(i), counts[i]]
+            [
+                name,
+                labels.categories[i],
+                list(labels.flags[i]),
+                labels.repaired.row(i),
+                labels.published.row(i),
+                counts[i],
+            ]
             for i, name in enumerate(labels.ids)
         ),
     )
@@ -134,9 +141,7 @@ def read_ranking(folder: Path, role: str, depth: int) -> tuple[Ranking, dict[int
     """A sealed ranking (its scores are not recorded and read as 0) and its documents."""
     rows = _read_lines(folder / ranking_file(role))
     groups = Groups.of([row[1] for row in rows])
-    ranking = Ranking(
-        tuple(row[0] for row in rows), groups.offsets, groups.values, np.zeros(len(groups.values)), depth
-    )
+    ranking = Ranking(tuple(row[0] for row in rows), groups.offsets, groups.values, np.zeros(len(groups.values)), depth)
     documents = {
         row[0]: Described(row[1], row[2], tuple(row[3]), tuple(row[4]))
         for row in _read_lines(folder / documents_file(role))
@@ -184,5 +189,8 @@ def read_sealed(folder: Path, depth: int) -> Sealed:
     questions, partitions = read_questions(folder)
     read = {role: read_ranking(folder, role, depth) for role in ROLES}
     return Sealed(
-        questions, partitions, {role: pair[0] for role, pair in read.items()}, {role: pair[1] for role, pair in read.items()}
+        questions,
+        partitions,
+        {role: pair[0] for role, pair in read.items()},
+        {role: pair[1] for role, pair in read.items()},
     )

@@ -28,7 +28,9 @@ def verify_run(workspace: Workspace, identifier: str) -> list[Check]:
         present = life(workspace.entries(), identifier)
     except HarnessError as error:
         for name in ("documents", "data", "mirror"):
-            checks[name] = Check(name, "FAIL" if name == "documents" else "NOTRUN", f"no ledger to hold it against: {error.what}")
+            checks[name] = Check(
+                name, "FAIL" if name == "documents" else "NOTRUN", f"no ledger to hold it against: {error.what}"
+            )
         present = None
     if present is not None:
         checks |= {check.name: check for check in (_documents(workspace, present), _data(workspace, present))}

@@ -103,9 +103,7 @@ class Workspace:
 
     def record(self, kind: str, payload: dict[str, Any]) -> Entry:
         """Append an entry to the ledger, with what git and the machine say of themselves."""
-        return self.ledger.append(
-            kind, payload, git=git_state(self.root), environment=environment_digest(), time=now()
-        )
+        return self.ledger.append(kind, payload, git=git_state(self.root), environment=environment_digest(), time=now())
 
     def entries(self) -> tuple[Entry, ...]:
         """All ledger entries, checked; none if nothing was ever locked here.

@@ -215,9 +215,7 @@ def test_two_years_have_events_and_questions_of_their_own(conversations: list[Co
         years = {session["number"]: session["time"][:4] for session in part["sessions"]}
         turns = turns_of(part)
         single = [
-            question
-            for question in tagged(part, "two-years")
-            if question["category"] in ("single-hop", "temporal")
+            question for question in tagged(part, "two-years") if question["category"] in ("single-hop", "temporal")
         ]
         asked = Counter(years[turns[question["evidence"][0]]["session"]] for question in single)
         assert len(asked) == 2

@@ -8,6 +8,7 @@ from harness.benchmarks.build import Builder
 from harness.benchmarks.columns import Benchmark
 from harness.errors import UsageProblem
 from harness.retrieval.documents import Documents, build_documents, chunk_tokens, describe, document_names
+from harness.retrieval.template import session_prefix
 
 
 def tiny() -> Benchmark:
@@ -107,7 +108,8 @@ def test_edges_compared_as_text_follow_both_ends():
     names = document_names(tiny().corpus, tiny().edges, "edge")
     ordered = [names[p] for p in build(["raw"], "edge", tie_rule="id-text").positions[:11]]
     assert ordered == sorted(ordered)
-    assert ordered[0] == "p/D1:10->p/D1:11"
+    # "-" sorts before every digit, so D1:1 comes before D1:10
+    assert ordered[:2] == ["p/D1:1->p/D1:2", "p/D1:10->p/D1:11"]
 
 
 def test_a_store_without_such_documents_is_refused_with_what_it_has():
@@ -153,8 +155,9 @@ def test_an_edge_gives_both_ends_and_a_self_edge_one():
 def test_a_turn_is_paid_for_with_its_prefix_and_stop_words():
     """Sizes count what a reader sees: session, date, speaker and every word."""
     store = tiny()
-    # session 1 1970 01 01 00 00 Ann word1
-    assert chunk_tokens(store.corpus, [0]) == {0: 9 - 1}
+    assert session_prefix(store.corpus, 0) == "[session_1 1970-01-01 00:00] Ann: word1"
+    words = ["session", "1", "1970", "01", "01", "00", "00", "Ann", "word1"]
+    assert chunk_tokens(store.corpus, [0]) == {0: len(words)}
 
 
 def test_locomo_has_its_known_stores(locomo):

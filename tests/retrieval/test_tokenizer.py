@@ -37,7 +37,7 @@ def walk(text: str) -> list[str]:
             elif kind == "other":
                 tokens += [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
             run, kind = "", here
-        run += character
+        run += character if here else ""
     return tokens
 
 

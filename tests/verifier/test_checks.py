@@ -354,7 +354,7 @@ def test_a_false_or_malformed_verdict_is_caught_by_the_decision(write, change, m
     assert_caught(write(edit={"verdict": lambda payload: payload.update(change)}), "decision", message)
 
 
-@pytest.mark.parametrize("document", [{"procedure": "bootstrap/1"}, {"decide_on": "estimate"}])
+@pytest.mark.parametrize("document", [{"procedure": "bootstrap/1"}, {"decide_on": "coin"}])
 def test_an_unknown_rule_is_not_run(write, document):
     """What cannot be recomputed is neither confirmed nor denied."""
     checks = statuses(write(document=document))

@@ -165,9 +165,7 @@ class Planner:
                 slots[name] = self._draw(shared, words.SLOTS[shared])
         return slots
 
-    def _event(
-        self, template: Template, speaker: int, slots: dict[str, str], sessions: Sequence[int]
-    ) -> Event:
+    def _event(self, template: Template, speaker: int, slots: dict[str, str], sessions: Sequence[int]) -> Event:
         session = min(shuffled(self.rng, sessions), key=lambda index: self.loads[index])
         self.loads[session] += 1
         who, other = self.plan.speakers[speaker], self.plan.speakers[1 - speaker]

@@ -97,9 +97,7 @@ class Teller:
     def _note(self, text: str, sources: list[str]) -> None:
         session = len(self.sessions)
         number = len(self.distilled) + 1
-        self.distilled.append(
-            {"id": f"O{number}", "session": session, "text": capital(text), "sources": sources}
-        )
+        self.distilled.append({"id": f"O{number}", "session": session, "text": capital(text), "sources": sources})
 
     def _tell(self, event: Event) -> None:
         lines = event.template.lines

@@ -65,7 +65,7 @@ class Paired:
         return self.effective_clusters >= MIN_EFFECTIVE_CLUSTERS
 
     def design_effect(self, rho: float) -> float:
-        """``max(1, 1 + (n̄ (1 + CV²) - 1) rho)``, the variance inflation at within-cluster correlation rho (Kish 1965)."""
+        """Variance inflation at within-cluster correlation rho: ``max(1, 1 + (n̄ (1 + CV²) - 1) rho)`` (Kish 1965)."""
         mean = self.sizes.mean()
         variation = self.sizes.var() / mean**2
         return max(1.0, float(1 + (mean * (1 + variation) - 1) * rho))
@@ -89,7 +89,7 @@ def pair(differences: NDArray[np.float64], clusters: NDArray[np.int64]) -> Paire
     return Paired(
         n=len(differences),
         sizes=np.bincount(number),
-        sums=np.bincount(number, weights=differences),
+        sums=np.bincount(number, weights=differences).astype(np.float64),
         gains=float(differences[differences > 0].sum()),
         losses=float(-differences[differences < 0].sum()),
         wins=int((differences > _TINY).sum()),
@@ -167,7 +167,7 @@ def _effective(paired: Paired, rho: float) -> tuple[float, float, float]:
 
 
 def tango_statistic(gains: float, losses: float, n: float, difference: float) -> float:
-    """Tango's score statistic for a paired difference of proportions; positive where the data lie above ``difference``.
+    """Tango's score statistic for a paired difference; positive where the data lie above ``difference``.
 
     Args:
         gains, losses, n: counts, which may be fractions.
@@ -187,7 +187,8 @@ def tango_statistic(gains: float, losses: float, n: float, difference: float) ->
 def _tango_lower(gains: float, losses: float, n: float, alpha: float) -> float:
     """The difference below the estimate at which the score statistic reaches the normal quantile."""
     target = float(ndtri(1 - alpha))
-    return _bisect(lambda difference: tango_statistic(gains, losses, n, difference) - target, -1.0, (gains - losses) / n)
+    estimate = (gains - losses) / n
+    return _bisect(lambda difference: tango_statistic(gains, losses, n, difference) - target, -1.0, estimate)
 
 
 def _bisect(function: Callable[[float], float], low: float, high: float) -> float:

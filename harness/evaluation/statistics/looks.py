@@ -6,7 +6,7 @@ import math
 
 
 def alpha_of_look(alpha: float, look: int) -> float:
-    """``alpha * 6 / (pi^2 k^2)`` for the k-th look: over any number of looks the shares add up to alpha (Euler's Basel sum).
+    """``alpha * 6 / (pi^2 k^2)`` for the k-th look: over any number of looks the shares add up to at most alpha.
 
     Args:
         alpha: one-sided error rate over all looks.
