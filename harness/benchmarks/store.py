@@ -57,8 +57,8 @@ def _groups(table: Table, name: str) -> Groups:
 
 def _positions(values: Any) -> Any:
     # Python counts negative positions from the end: another table would have the same digest
-    if len(values) and values.min() < 0:
-        raise ValueError("a negative corpus position")
+    if values.dtype.kind != "i" or (len(values) and values.min() < 0):
+        raise ValueError("no corpus position, or a negative one")
     return values.astype(np.int32)
 
 

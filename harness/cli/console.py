@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from harness.errors import HarnessError
 
@@ -30,10 +30,9 @@ class Console:
     def result(self, value: Any, lines: Iterable[str]) -> None:
         """Print a result: the value as JSON, or the lines for people."""
         if self.as_json:
-            print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
-            return
+            lines = [json.dumps(value, indent=1, ensure_ascii=False, default=str)]
         for line in lines:
-            print(line)
+            _say(line, sys.stdout)
 
     def paint(self, word: str, text: str | None = None) -> str:
         """``text`` (by default the word) in the word's colour, on a terminal that wants colours."""
@@ -43,15 +42,37 @@ class Console:
 
     def progress(self, what: str) -> None:
         """Say on stderr what is being done, with the time since the start."""
-        print(f"[{time.monotonic() - self._started:6.1f} s] {what}", file=sys.stderr, flush=True)
+        _say(f"[{time.monotonic() - self._started:6.1f} s] {what}", sys.stderr)
+        flush_output(sys.stderr)
 
     def note(self, text: str) -> None:
         """A line for the person, on stderr."""
-        print(f"harness: {text}", file=sys.stderr)
+        _say(f"harness: {text}", sys.stderr)
 
     def error(self, error: HarnessError) -> None:
         """One clear message on stderr."""
         self.note(str(error))
+
+
+def flush_output(stream: TextIO) -> None:
+    """Write what is still buffered; at the interpreter's end it would be too late to meet a closed pipe."""
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        _give_up(stream)
+
+
+def _say(line: str, stream: TextIO) -> None:
+    try:
+        print(line, file=stream)
+    except BrokenPipeError:
+        _give_up(stream)
+
+
+def _give_up(stream: TextIO) -> None:
+    # the reader is gone, for instance `head`: the rest goes to nobody, and the command goes on, since its exit
+    # code is the verdict's
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import __version__
 from harness.cli import data, demo, dev, full, parsing, prereg, reproduce, verdicts, versions
-from harness.cli.console import Console
+from harness.cli.console import Console, flush_output
 from harness.errors import EXIT_CODES, EnvironmentProblem, HarnessError
 
 # read at import by libraries that no command imports before it runs: no telemetry, no prompts, no
@@ -47,7 +47,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; nothing that a user did wrong ends in a traceback."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+    finally:
+        flush_output(sys.stdout)
+
+
+def _main(arguments: list[str]) -> int:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     console = Console(as_json="--json" in arguments)
@@ -64,10 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.note("interrupted; run the same command again to go on")
         return 130
-    except BrokenPipeError:
-        # the reader of our output is gone, for instance `head`; there is nobody left to tell
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         problem = _environment_problem(error)
         if problem is None:

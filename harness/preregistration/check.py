@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +96,8 @@ def slice_sizes(manifest: Mapping[str, Any], measure: Measure, name: str) -> dic
     if cells is None:
         return None
     column = 0 if measure.empty != "skip" else (2 if measure.evidence == "published" else 1)
-    out = slices.get("adversarial", {}) if measure.adversarial == "out" and name in ("all", "adversarial") else {}
+    whole = name in ("all", "adversarial") or name.startswith(CONVERSATION)
+    out = slices.get("adversarial", {}) if measure.adversarial == "out" and whole else {}
     sizes = {cluster: cell[column] - out.get(cluster, [0, 0, 0])[column] for cluster, cell in cells.items()}
     return {cluster: size for cluster, size in sizes.items() if size > 0}
 
@@ -181,24 +183,34 @@ def _check_clause(document: Preregistration, clause: Clause, evidence: Evidence)
             f"below {MIN_EFFECTIVE_CLUSTERS:g} nothing can be tested"
         )
         return [Finding(REFUSED, subject, says, "choose a slice that more conversations have")]
+    size = f"{int(counts.sum())} questions in {len(counts)} clusters"
+    one = f"one question is {100 / counts.sum():.2f} points"
+    if document.model.decide_on == "estimate":
+        return [Finding(FINE, subject, f"{size}; decided on the estimate alone; {one}")]
     if clause.pass_above >= 0:
         best = _lower_bound_of_all_wins(counts, evidence.alpha_k, rho)
         story = "with every question won"
     else:
         best = best_lower_bound(counts, evidence.alpha_k, rho)
         story = "without a single loss"
-    if document.model.decide_on == "bounds" and best <= float(clause.pass_above) + TOLERANCE:
+    if best <= float(clause.pass_above) + TOLERANCE:
         says = (
             f"PASS is unreachable: {story} the lower bound on {int(counts.sum())} questions would be "
             f"{100 * best:+.1f} points, and {100 * float(clause.pass_above):+.1f} must be cleared"
         )
-        return [Finding(REFUSED, subject, says, f"tolerate more than {-best:.3f}, or guard a larger slice")]
-    says = (
-        f"{int(counts.sum())} questions in {len(counts)} clusters; {story} the lower bound would be "
-        f"{100 * best:+.1f} points against {100 * float(clause.pass_above):+.1f}; one question is "
-        f"{100 / counts.sum():.2f} points"
-    )
-    return [Finding(FINE, subject, says)]
+        return [Finding(REFUSED, subject, says, _attainable(clause, best))]
+    against = f"{100 * best:+.1f} points against {100 * float(clause.pass_above):+.1f}"
+    return [Finding(FINE, subject, f"{size}; {story} the lower bound would be {against}; {one}")]
+
+
+def _attainable(clause: Clause, best: float) -> str:
+    # rounded to the safe side, so that the figure given is one that is accepted
+    gain, drop = math.floor(1000 * best - 1e-3) / 1000, math.ceil(1e-3 - 1000 * best) / 1000
+    if clause.pass_above >= 0 and gain > 0:
+        return f"claim a gain of {gain:.3f} or less, or choose a larger slice"
+    if clause.pass_above < 0 and drop < 1:
+        return f"tolerate {drop:.3f}, or choose a larger slice"
+    return "choose a larger slice"
 
 
 def _lower_bound_of_all_wins(counts: NDArray[np.int64], alpha: float, rho: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +16,7 @@ from harness.digest import canonical_json, digest_json
 from harness.errors import HarnessError, UsageProblem, did_you_mean
 from harness.evaluation.measure import Measure, parse_measure
 from harness.preregistration import model
-from harness.preregistration.model import DocumentModel
+from harness.preregistration.model import DocumentModel, RefusedError
 from harness.preregistration.strict_yaml import Loaded, line_of, load_strict
 from harness.retrieval.registry import select
 from harness.retrieval.version import Configured
@@ -132,7 +133,7 @@ def from_mapping(value: Mapping[str, Any], where: str, loaded: Loaded | None = N
     try:
         written = DocumentModel.model_validate(value)
     except ValidationError as error:
-        raise _as_problem(error, value, at) from None
+        raise _as_problem(error, at) from None
     baseline = select(written.baseline.version, written.baseline.parameters, at(["baseline"]))
     candidate = select(written.candidate.version, written.candidate.parameters, at(["candidate"]))
     clauses = _clauses(written, at)
@@ -159,7 +160,8 @@ def _clauses(written: DocumentModel, at: Any) -> tuple[Clause, ...]:
         key = (clause.kind, clause.measure, clause.slice)
         if key in seen:
             what = f"the {clause.kind} {clause.measure} in {clause.slice} stands twice"
-            raise UsageProblem(what, where=at([clause.kind]), fix="remove one of them")
+            key_of_kind = {"primary": "primary", "guard": "guards"}[clause.kind]
+            raise UsageProblem(what, where=at([key_of_kind]), fix="remove one of them")
         seen.add(key)
     return tuple(clauses)
 
@@ -219,24 +221,26 @@ def _decimals(value: Any) -> Any:
     return value
 
 
-def _as_problem(error: ValidationError, value: Mapping[str, Any], at: Any) -> HarnessError:
-    first = error.errors()[0]
+def _as_problem(error: ValidationError, at: Any) -> HarnessError:
+    errors = error.errors()
+    # a misspelt key is missing as well, and the misspelt one is what has a line
+    first = next((item for item in errors if item["type"] == "extra_forbidden"), errors[0])
     path = [part for part in first["loc"] if not isinstance(part, str) or not part.startswith("function-")]
     name = ".".join(str(part) for part in path) or "the document"
     known = _known_keys(path[:-1])
     cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, HarnessError):
-        return UsageProblem(f"{name}: {cause.what}", where=at(path), allowed=cause.allowed, fix=cause.fix)
+    if isinstance(cause, RefusedError):
+        problem = cause.problem
+        return UsageProblem(f"{name}: {problem.what}", where=at(path), allowed=problem.allowed, fix=problem.fix)
     if first["type"] == "extra_forbidden":
         hint = did_you_mean(str(path[-1]), known)
         return UsageProblem(f"unknown key {name!r}", where=at(path), allowed=", ".join(known), fix=hint)
     if first["type"] == "missing":
-        near = [key for key in value if did_you_mean(str(key), [str(path[-1])])] if len(path) == 1 else []
-        hint = f"is {near[0]!r} meant to be {name!r}?" if near else f"add {path[-1]}: …"
-        return UsageProblem(f"{name!r} is missing", where=at(path[:-1]), fix=hint)
+        return UsageProblem(f"{name!r} is missing", where=at(path[:-1]), fix=f"add {path[-1]}: …")
     if first["type"] == "value_error":
         return UsageProblem(f"{name}: {cause}", where=at(path))
-    message = first["msg"][0].lower() + first["msg"][1:]
+    # pydantic shows a limit as it is in Python, Decimal('0.2')
+    message = re.sub(r"Decimal\('([^']*)'\)", r"\1", first["msg"][0].lower() + first["msg"][1:])
     given = first.get("input")
     shown = f" (given: {given})" if isinstance(given, str | int | Decimal) else ""
     return UsageProblem(f"{name}: {message}{shown}", where=at(path))

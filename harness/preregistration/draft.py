@@ -54,13 +54,13 @@ def render_draft(draft: Draft, dump: Callable[[Any], str]) -> str:
     measure = draft.primary[0]
     lines = [
         "format: 1",
-        f"id: {draft.identifier}",
+        f"id: {dump(draft.identifier)}",
         f"title: {dump(draft.title)}",
         f"authors: {dump(list(draft.authors))}",
         f"hypothesis: {dump(draft.hypothesis)}   # what you believe, and why",
         f"rationale: {dump(draft.rationale)}   # why the margins below are what they are",
         "",
-        f"benchmark: {{name: {draft.benchmark['name']}, digest: '{draft.benchmark['digest']}'}}",
+        f"benchmark: {{name: {dump(draft.benchmark['name'])}, digest: '{draft.benchmark['digest']}'}}",
         *_system("baseline", draft.baseline, "the version in force", dump),
         *_system("candidate", draft.candidate, "from its frozen dev result", dump),
         f"  frozen: {dump(draft.frozen)}",

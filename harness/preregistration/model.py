@@ -9,10 +9,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from harness.errors import HarnessError
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.statistics.bounds import PROCEDURE
 
 IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+class RefusedError(ValueError):
+    """Carries a problem through pydantic, which gives a place to nothing but a ValueError."""
+
+    def __init__(self, problem: HarnessError) -> None:
+        super().__init__(problem.what)
+        self.problem = problem
 
 
 def _fraction(value: Any) -> Any:
@@ -33,7 +42,12 @@ def _identifier(value: str) -> str:
 
 
 def _day(value: str) -> str:
-    date.fromisoformat(value)
+    try:
+        same = date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        same = False
+    if not same:
+        raise ValueError(f"{value!r} is not a day; write it as '2027-01-31'")
     return value
 
 
@@ -44,7 +58,10 @@ def _known_procedure(value: str) -> str:
 
 
 def _spelled(value: str) -> str:
-    return str(parse_measure(value))
+    try:
+        return str(parse_measure(value))
+    except HarnessError as problem:
+        raise RefusedError(problem) from None
 
 
 def _as_list(value: Any) -> Any:

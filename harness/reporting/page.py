@@ -30,7 +30,6 @@ def render(report: Mapping[str, Any]) -> dict[str, str]:
         "points": words.points,
         "percent": words.percent,
         "p": words.p_value,
-        "bare": _bare,
         "cell": _cell,
     }
     return {
@@ -39,11 +38,13 @@ def render(report: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _bare(text: str) -> str:
-    """Text on one line."""
-    return " ".join(text.split())
+# a backslash first of all, or the author's own would undo ours; "](" would make a link, or an image to load
+_ESCAPES = (("\\", "\\\\"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("](", "]\\("))
 
 
 def _cell(text: str) -> str:
-    """Text that cannot break out of a Markdown table or become a tag."""
-    return _bare(text).replace("|", "\\|").replace("<", "&lt;")
+    """Text on one line that cannot break out of a Markdown table or become a tag, code, a link or an image."""
+    escaped = " ".join(text.split())
+    for special, harmless in _ESCAPES:
+        escaped = escaped.replace(special, harmless)
+    return escaped

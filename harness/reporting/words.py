@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 _REASONS = {
@@ -48,6 +49,12 @@ def points(value: float | None, digits: int = 1) -> str:
     return f"{rounded + 0.0:+.{digits}f}"
 
 
+def exact_points(value: float) -> str:
+    """A promised threshold in points, without sign and never rounded: what was promised is what stands there."""
+    text = format((100 * Decimal(str(abs(value)))).normalize(), "f")
+    return text if "." in text else f"{text}.0"
+
+
 def percent(value: float | None) -> str:
     """A mean in per cent; a dash where there is none."""
     return "–" if value is None else f"{100 * value:.1f}"
@@ -70,12 +77,12 @@ def promise(clause: Mapping[str, Any]) -> str:
     measure, where = clause["measure"], slice_words(clause["slice"])
     threshold = clause["pass_above"]
     if clause["kind"] == "guard":
-        return f"{measure} on {where} may not drop by {points(-threshold).lstrip('+')} points or more"
+        return f"{measure} on {where} may not drop by {exact_points(threshold)} points or more"
     if threshold < 0:
-        return f"{measure} on {where} is not worse by {points(-threshold).lstrip('+')} points or more"
+        return f"{measure} on {where} is not worse by {exact_points(threshold)} points or more"
     if threshold == 0:
         return f"{measure} on {where} gains"
-    return f"{measure} on {where} gains more than {points(threshold).lstrip('+')} points"
+    return f"{measure} on {where} gains more than {exact_points(threshold)} points"
 
 
 def outcome(clause: Mapping[str, Any]) -> str:

@@ -21,6 +21,17 @@ class ReferenceBM25(BM25Okapi):  # type: ignore[misc] # rank_bm25 ships no types
         for term, containing in nd.items():
             self.idf[term] = math.log((self.corpus_size - containing + 0.5) / (containing + 0.5) + 1)
 
+    def get_scores(self, query: Sequence[str]) -> NDArray[np.float64]:
+        """The score of every document, float64 (n); a term that a document lacks adds nothing."""
+        if self.k1 and self.b < 1:
+            return np.asarray(super().get_scores(query), dtype=np.float64)
+        # with k1 = 0, or b = 1 and an empty document, the library divides zero by zero where a term is absent
+        scores = np.zeros(self.corpus_size)
+        with np.errstate(invalid="ignore"):
+            for term in query:
+                scores += np.nan_to_num(super().get_scores([term]))
+        return scores
+
 
 def search(
     documents: Documents,
@@ -43,7 +54,7 @@ def search(
             continue
         engine = ReferenceBM25(corpus, k1=k1, b=b, epsilon=0)
         for question in np.flatnonzero(partition == number).tolist():
-            scores = np.asarray(engine.get_scores(list(tokens[question])), dtype=np.float64)
+            scores = engine.get_scores(list(tokens[question]))
             _, columns, values = top_k(scores[None, :], depth)
             rows[question] = (members[columns], values)
     lengths = np.array([len(found) for found, _ in rows], dtype=np.int64)

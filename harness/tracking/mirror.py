@@ -63,8 +63,9 @@ def mirror(database: Path, record: Record) -> str:
 
 
 def _mirror(database: Path, record: Record) -> str:
-    client, errors = _client(database)
+    errors = _errors()
     try:
+        client = _client(database)
         experiment = _experiment(client, record.experiment, database.parent / "mlartifacts")
         for known in _find(client, experiment, record):
             if known.info.status == "FINISHED":
@@ -81,7 +82,7 @@ def read_tags(database: Path, experiment: str, tag: str, value: str) -> Mapping[
     if not database.exists():
         return None
     with _quiet():
-        client, _ = _client(database)
+        client = _client(database)
         found = client.get_experiment_by_name(experiment)
         if found is None:
             return None
@@ -91,17 +92,27 @@ def read_tags(database: Path, experiment: str, tag: str, value: str) -> Mapping[
 
 def _check_store(database: Path) -> None:
     # an unwritable store would make MLflow retry for about 100 seconds
+    if not database.parent.is_dir():
+        raise EnvironmentProblem("MLflow's store needs a folder", where=str(database.parent), fix="make that folder")
+    if database.exists() and not database.is_file():
+        fix = "move it away; the store is made anew"
+        raise EnvironmentProblem("MLflow's store is not a file", where=str(database), fix=fix)
     place = database if database.exists() else database.parent
     if not os.access(place, os.W_OK) or not os.access(database.parent, os.W_OK):
         raise EnvironmentProblem("MLflow's store cannot be written", where=str(place), fix="grant write permission")
 
 
-def _client(database: Path) -> tuple[Any, tuple[type[Exception], ...]]:
+def _client(database: Path) -> Any:
     from mlflow import MlflowClient
+
+    return MlflowClient(tracking_uri=store_uri(database))
+
+
+def _errors() -> tuple[type[Exception], ...]:
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
-    return MlflowClient(tracking_uri=store_uri(database)), (MlflowException, SQLAlchemyError, OSError)
+    return MlflowException, SQLAlchemyError, OSError
 
 
 @contextlib.contextmanager

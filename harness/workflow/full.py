@@ -27,7 +27,7 @@ from harness.retrieval.version import Configured, Store
 from harness.workflow import runfiles
 from harness.workflow.judge import judge_run
 from harness.workflow.publish import is_published, publish
-from harness.workflow.workspace import Workspace, check_writable
+from harness.workflow.workspace import Workspace, check_writable, environment
 
 Progress = Callable[[str], None]
 """Told in a few words what is being done; never a measure."""
@@ -188,6 +188,7 @@ def _rank_and_seal(
     repeat = document.baseline.rank(store, questions, document.depth)
     runfiles.write_questions(folder, questions, library.manifest["partitions"])
     durable.replace(folder / runfiles.BUDGET, canonical_json(budgets).encode() + b"\n")
+    durable.replace(folder / runfiles.ENVIRONMENT, canonical_json(environment()).encode() + b"\n")
     names = (*runfiles.SEALED, runfiles.BUDGET)
     payload = {
         "id": document.id,

@@ -133,6 +133,7 @@ def _payload(workspace: Workspace, checked: Checked, acknowledged: str | None) -
         "yaml_sha256": document.raw_sha256,
         "benchmark": {
             "name": library.name,
+            "source": {key: library.manifest["source"][key] for key in ("format", "variant", "sha256")},
             "digest": digests["digest"],
             "corpus": digests["corpus"],
             "heldout_questions": digests["heldout_questions"],

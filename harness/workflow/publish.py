@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from harness.benchmarks.columns import DEV, HELDOUT, Labels, Questions
 from harness.digest import canonical_json
 from harness.errors import HarnessError, UsageProblem
 from harness.evaluation.compare import Comparison, compare
-from harness.evaluation.measure import Measure, parse_measure
+from harness.evaluation.measure import NAMES, Measure, parse_measure
 from harness.evaluation.scores import Scores
 from harness.evaluation.slices import in_slice, slice_names
 from harness.ledger import durable
@@ -29,6 +29,7 @@ from harness.workflow.report import page_frame
 from harness.workflow.workspace import Workspace
 
 MIRRORED = "mirror.json"
+_NAMED = 20  # questions named in a list before it is cut
 EXPERIMENT = "full"
 LOCK_TAG = "harness.lock"
 
@@ -116,8 +117,9 @@ def assemble(workspace: Workspace, present: Life) -> dict[str, Any]:
         "credits": _credit_rows(document, run, alpha_k, rho),
         "slice_measure": str(first),
         "slices": [row for name in run.heldout_slices() if (row := _row(run, first, name, alpha_k, rho))],
-        "measures": [_measure_row(run, measure) for measure in run.scores["baseline"].values],
+        "measures": [_measure_row(run, measure) for measure in _in_order(run.scores["baseline"].values)],
         "exclusions": _exclusions(run),
+        "cost": _cost_words(budgets),
         "budgets": [
             {"role": role, **budgets[role], "layer_words": _shares(budgets[role]["layers"])} for role in runfiles.ROLES
         ],
@@ -171,16 +173,41 @@ def _measure_row(run: _Run, measure: Measure) -> dict[str, Any]:
     return {"measure": str(measure), "cells": cells}
 
 
+def _in_order(measures: Iterable[Measure]) -> list[Measure]:
+    """Measures as people read them, the two credit rules of one measure side by side."""
+    return sorted(measures, key=lambda m: (m.k, ("R", *NAMES).index(m.name), m.credit != "raw", str(m)))
+
+
 def _exclusions(run: _Run) -> list[dict[str, Any]]:
-    rows = []
-    for measure in run.scores["baseline"].values:
-        for why, n in run.scores["baseline"].exclusions(measure).items():
-            rows.append({"measure": str(measure), "n": n, "why": why})
-    return rows
+    """Which questions no mean counts, why, and under which measures; measures with the same list share a row."""
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for measure in _in_order(run.scores["baseline"].values):
+        left_out = tuple(run.scores["baseline"].unavailable[measure])
+        if left_out:
+            shared.setdefault(left_out, []).append(str(measure))
+    every = len(run.scores["baseline"].values)
+    return [
+        {
+            "n": len(questions),
+            "measures": "every measure" if len(measures) == every else ", ".join(measures),
+            "questions": ", ".join(questions[:_NAMED]) + (", …" if len(questions) > _NAMED else ""),
+        }
+        for questions, measures in shared.items()
+    ]
+
+
+def _cost_words(budgets: Mapping[str, Any]) -> str:
+    """What equal k hides: how much more or less text the candidate gives to the reader."""
+    before, after = (budgets[role]["tokens"] for role in runfiles.ROLES)
+    change = after / before - 1 if before else 0.0
+    if abs(change) < 0.005:
+        return "Both systems give the reader the same amount of text."
+    return f"The candidate gives the reader {100 * abs(change):.0f} % {'more' if change > 0 else 'less'} text."
 
 
 def _shares(layers: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {words.percent(share)} %" for name, share in layers.items())
+    ordered = sorted(layers.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {words.percent(share)} %" for name, share in ordered)
 
 
 def mirror_verdict(workspace: Workspace, identifier: str, artifacts: tuple[Path, ...]) -> str:

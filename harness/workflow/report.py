@@ -22,7 +22,7 @@ def page_frame(present: Life, *, exposed: bool) -> dict[str, Any]:
         "id": present.identifier,
         "title": document["title"],
         "state": verdict["state"],
-        "sentence": f"{verdict['state']}: {words.reason_words(verdict['reason'])}.",
+        "sentence": _sentence(verdict["reason"]),
         "consequence": words.consequence(verdict["state"]),
         "straw": document["straw"],
         "estimate_rule": verdict.get("estimate_rule"),
@@ -38,6 +38,7 @@ def page_frame(present: Life, *, exposed: bool) -> dict[str, Any]:
         "measures": [],
         "exclusions": [],
         "budgets": [],
+        "cost": "",
         "hypothesis": document["hypothesis"],
         "rationale": document["rationale"],
         "authors": document["authors"],
@@ -50,6 +51,11 @@ def page_frame(present: Life, *, exposed: bool) -> dict[str, Any]:
         "record": _record(present),
         "evidence_tier": "Evidence tier: self, until the ledger is pushed or its head is held by somebody else.",
     }
+
+
+def _sentence(reason: str) -> str:
+    text = words.reason_words(reason)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _clause_row(clause: Mapping[str, Any], decide_on: str) -> dict[str, Any]:
@@ -75,6 +81,13 @@ def _commands(present: Life) -> list[str]:
     assert present.lock is not None
     commit = present.lock.git.get("commit")
     lines = [f"git checkout {commit}"] if commit else []
+    benchmark = present.lock.payload["benchmark"]
+    source = benchmark["source"]
+    if source["format"] == "synthetic":
+        lines.append(f"harness data import synthetic --name {benchmark['name']}")
+    else:
+        given = f"FILE with sha256 {source['sha256']}"
+        lines.append(f"harness data import {source['format']} FILE --name {benchmark['name']}   # {given}")
     return [*lines, f"harness verify {present.identifier}", f"harness report {present.identifier}"]
 
 

@@ -21,9 +21,8 @@ from harness.retrieval.documents import Described
 from harness.retrieval.ranking import Ranking
 
 ROLES = ("baseline", "candidate")
-QUESTIONS, EVIDENCE, SCORES, BUDGET, HEAD = (
-    "questions.jsonl", "evidence.jsonl", "scores.json", "budget.json", "head.json",
-)  # fmt: skip
+QUESTIONS, EVIDENCE, SCORES = "questions.jsonl", "evidence.jsonl", "scores.json"
+BUDGET, HEAD, ENVIRONMENT = "budget.json", "head.json", "environment.json"
 
 
 def ranking_file(role: str) -> str:
