@@ -196,6 +196,7 @@ class Labels:
         repaired: evidence after repair, distinct corpus positions.
         published: evidence as published, the ids that exist exactly as written.
         n_published: int32, how many ids were published, those that match nothing included.
+        overlay: evidence with an overlay's corrections, None where none was laid over.
     """
 
     ids: tuple[str, ...]
@@ -205,6 +206,7 @@ class Labels:
     repaired: Groups
     published: Groups
     n_published: IntArray
+    overlay: Groups | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -217,6 +219,7 @@ class Labels:
                 identifier, self.categories[index], self.answers[index], list(self.flags[index]),
                 [chunk_ids[p] for p in self.repaired.row(index)],
                 [chunk_ids[p] for p in self.published.row(index)], counts[index],
+                *([] if self.overlay is None else [[chunk_ids[p] for p in self.overlay.row(index)]]),
             ]  # fmt: skip
 
     def aligned(self, other: Labels, ids: Sequence[str]) -> Labels:
@@ -226,6 +229,7 @@ class Labels:
             self.flags + other.flags, self.repaired.joined(other.repaired),
             self.published.joined(other.published),
             np.concatenate([self.n_published, other.n_published]),
+            None if self.overlay is None or other.overlay is None else self.overlay.joined(other.overlay),
         )  # fmt: skip
         place = {identifier: index for index, identifier in enumerate(both.ids)}
         return both.take(np.array([place[identifier] for identifier in ids], dtype=np.int64))
@@ -241,6 +245,7 @@ class Labels:
             self.repaired.take(indices),
             self.published.take(indices),
             self.n_published[indices],
+            None if self.overlay is None else self.overlay.take(indices),
         )
 
 

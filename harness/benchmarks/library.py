@@ -43,14 +43,19 @@ PARTS = {"corpus", "edges", "dev_questions", "dev_labels", "heldout_questions", 
 """What the manifest holds a digest of, beside the ``digest`` over them all."""
 
 
-def save(benchmark: Benchmark, folder: Path) -> dict[str, Any]:
+def save(benchmark: Benchmark, folder: Path, origin: Path | None = None) -> dict[str, Any]:
     """Write a benchmark to ``folder``, whole or not at all, and return its manifest.
+
+    Args:
+        benchmark: what an importer made.
+        folder: a new folder.
+        origin: the file that it came from; dev work is kept from opening it too.
 
     Raises:
         UsageProblem: another benchmark stands in the folder already.
         EnvironmentProblem: the folder cannot be written.
     """
-    manifest = _manifest(benchmark)
+    manifest = _manifest(benchmark) | {"origin": str(origin.resolve()) if origin else None}
     if folder.exists():
         return _present(benchmark.name, manifest, folder)
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
@@ -109,21 +114,23 @@ def _manifest(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _slices(benchmark: Benchmark) -> dict[str, Any]:
-    """Counts by part, slice and cluster: questions, with repaired evidence, with published evidence.
+    """Counts by part, slice and cluster: questions, then those with repaired, published and overlaid evidence.
 
     Derived from labels, and in the manifest as counts only: without them nobody could say before the lock
     whether a guard on a slice can be decided at all.
     """
     questions, labels = benchmark.questions, benchmark.labels
     repaired, published = labels.repaired.counts().tolist(), labels.n_published.tolist()
+    overlaid = repaired if labels.overlay is None else labels.overlay.counts().tolist()
     table: dict[str, Any] = {}
     for index, (part, cluster) in enumerate(zip(questions.part, questions.clusters, strict=True)):
-        slices = table.setdefault(part, defaultdict(lambda: defaultdict(lambda: [0, 0, 0])))
+        slices = table.setdefault(part, defaultdict(lambda: defaultdict(lambda: [0, 0, 0, 0])))
         for name in ("all", labels.categories[index], *labels.flags[index]):
             cell = slices[name][cluster]
             cell[0] += 1
             cell[1] += bool(repaired[index])
             cell[2] += bool(published[index])
+            cell[3] += bool(overlaid[index])
     return table
 
 
@@ -182,6 +189,12 @@ class Library:
     def name(self) -> str:
         """The benchmark's name."""
         return str(self.manifest["name"])
+
+    @property
+    def origin(self) -> Path | None:
+        """The file that the benchmark was imported from, as it lay on this machine."""
+        path = self.manifest.get("origin")
+        return Path(path) if path else None
 
     @property
     def digests(self) -> dict[str, str]:

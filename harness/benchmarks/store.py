@@ -164,7 +164,8 @@ def questions_of(table: Table) -> Questions:
 
 
 def labels_table(labels: Labels) -> Table:
-    """Labels as a table."""
+    """Labels as a table; the overlay's column is there only where an overlay is."""
+    overlay = {} if labels.overlay is None else {"overlay": _lists(labels.overlay)}
     return pa.table(
         {
             "id": pa.array(labels.ids, pa.string()),
@@ -175,6 +176,7 @@ def labels_table(labels: Labels) -> Table:
             "published": _lists(labels.published),
             "n_published": labels.n_published,
         }
+        | overlay
     )
 
 
@@ -188,6 +190,7 @@ def labels_of(table: Table) -> Labels:
         _groups(table, "repaired"),
         _groups(table, "published"),
         _numbers(table, "n_published"),
+        _groups(table, "overlay") if "overlay" in table.column_names else None,
     )
 
 

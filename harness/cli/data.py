@@ -25,6 +25,7 @@ def add(commands: Commands) -> None:
         "--dev", action="append", metavar="ID", help="a conversation for development (default: conv-26; repeatable)"
     )
     locomo.add_argument("--allow-unknown", action="store_true", help="accept a file that is no known variant")
+    locomo.add_argument("--overlay", type=Path, metavar="FILE", help="corrections by question id, for evidence=overlay")
     synthetic = command(kinds, "synthetic", run_import_synthetic, "import the synthetic benchmark that ships along")
     synthetic.add_argument("--name", default="synthetic", help="the benchmark's name here (default: synthetic)")
     command(data, "list", run_list, "list the benchmarks of this workspace")
@@ -53,7 +54,11 @@ def run_import_locomo(options: argparse.Namespace, console: Console) -> int:
     dev = options.dev or ["conv-26"]
     console.progress(f"reading {options.file}")
     benchmark = import_locomo(options.file, name=options.name, dev=dev, allow_unknown=options.allow_unknown)
-    return _save(workspace, benchmark, console)
+    if options.overlay:
+        from harness.benchmarks.overlay import apply_overlay
+
+        benchmark = apply_overlay(benchmark, options.overlay)
+    return _save(workspace, benchmark, console, options.file)
 
 
 def run_import_synthetic(options: argparse.Namespace, console: Console) -> int:
@@ -66,13 +71,13 @@ def run_import_synthetic(options: argparse.Namespace, console: Console) -> int:
     return _save(workspace, import_synthetic(options.name), console)
 
 
-def _save(workspace: Any, benchmark: Any, console: Console) -> int:
+def _save(workspace: Any, benchmark: Any, console: Console, origin: Path | None = None) -> int:
     from harness.benchmarks.library import REPAIRS, save
     from harness.workflow.workspace import check_writable
 
     check_writable(workspace.data)
     folder = workspace.data / benchmark.name
-    manifest = save(benchmark, folder)
+    manifest = save(benchmark, folder, origin)
     source = manifest["source"]
     lines = [
         f"{manifest['name']}: {source['variant']}, {len(manifest['partitions'])} conversations",

@@ -14,7 +14,7 @@ NAMES = ("Success", "AllSuccess", "R", "RR", "nDCG")
 CONVENTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "credit": ("raw", "source"),
-        "evidence": ("repaired", "published"),
+        "evidence": ("repaired", "published", "overlay"),
         "empty": ("skip", "0", "1"),
         "adversarial": ("in", "out"),
     }
@@ -34,7 +34,7 @@ class Measure:
         k: cut-off, in documents of the read model.
         credit: whether a distilled item earns nothing for the turns it was written from (``raw``) or does
             (``source``).
-        evidence: ids as ``repaired`` by the importer, or exactly as ``published``.
+        evidence: ids as ``repaired`` by the importer, exactly as ``published``, or with an ``overlay``'s corrections.
         empty: a question without evidence is left out (``skip``), counts ``0`` or counts ``1``.
         adversarial: whether adversarial questions count.
     """

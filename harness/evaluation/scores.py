@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.benchmarks.columns import Groups, Labels
+from harness.benchmarks.overlay import evidence_of
 from harness.errors import UsageProblem
 from harness.evaluation.measure import Measure
 from harness.retrieval.documents import Described
@@ -193,9 +194,10 @@ def score(ranking: Ranking, labels: Labels, credit: Credit, measures: Sequence[M
 
 
 def _evidence(labels: Labels, measure: Measure) -> tuple[Groups, NDArray[np.int64]]:
+    evidence = evidence_of(labels, measure.evidence)
     if measure.evidence == "published":
-        return labels.published, labels.n_published.astype(np.int64)
-    return labels.repaired, labels.repaired.counts()
+        return evidence, labels.n_published.astype(np.int64)
+    return evidence, evidence.counts()
 
 
 def check_same_questions(ranked: Sequence[str], judged: Sequence[str]) -> None:

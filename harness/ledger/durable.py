@@ -184,9 +184,7 @@ def _rename(temporary: Path, final: Path) -> bool:
 
 
 def _discard(temporary: Path) -> None:
-    with contextlib.suppress(
-        OSError
-    ):  # a leftover does no harm: readers ignore it and the next writer sweeps it
+    with contextlib.suppress(OSError):  # a leftover does no harm: readers ignore it and the next writer sweeps it
         temporary.unlink(missing_ok=True)
 
 

@@ -43,9 +43,7 @@ def missing(entries: Iterable[Entry], witness: Mapping[str, Any]) -> list[str]:
         return lost
     reached = len(ancestors(everyone, witness["tips"]))
     if reached != witness["count"]:
-        return [
-            f"the witness counted {witness['count']} entries up to its tips, the ledger has {reached} there"
-        ]
+        return [f"the witness counted {witness['count']} entries up to its tips, the ledger has {reached} there"]
     return []
 
 
@@ -99,9 +97,7 @@ def user_witness_path(entries: Iterable[Entry]) -> Path:
     """
     first = min((entry.hash for entry in entries if not entry.parents), default=None)
     if first is None:
-        raise IntegrityProblem(
-            "ledger is missing", fix="restore it; only a ledger with entries has a witness"
-        )
+        raise IntegrityProblem("ledger is missing", fix="restore it; only a ledger with entries has a witness")
     named = Path(os.environ.get("XDG_STATE_HOME", ""))
     try:
         # The XDG base directory specification has relative paths ignored.

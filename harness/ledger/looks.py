@@ -92,9 +92,7 @@ def spent_on(root: Path, entries: Iterable[Entry], members: Iterable[str]) -> li
     abandoned = {str(entry.payload.get("lock")) for entry in everyone if entry.kind == "abandon"}
     # An abandonment that a seal follows all the same, on another branch perhaps, gives nothing back: the run
     # went on, and somebody may have seen what came of it.
-    used = {
-        str(entry.payload.get("lock")) for entry in everyone if entry.kind in ("seal", "claim", "verdict")
-    }
+    used = {str(entry.payload.get("lock")) for entry in everyone if entry.kind in ("seal", "claim", "verdict")}
     given_back = abandoned - used
     overlaps: dict[str, bool] = {}
     spent = []
@@ -123,9 +121,7 @@ def _checked(root: Path, members: Iterable[str]) -> list[str]:
     if not _is_set(chosen):
         wrong = next((member for member in chosen if not _MEMBER.fullmatch(member)), None)
         raise UsageProblem(
-            "a held-out set without a question"
-            if wrong is None
-            else f"{wrong!r} is not the digest of a question",
+            "a held-out set without a question" if wrong is None else f"{wrong!r} is not the digest of a question",
             where=str(root / QUESTIONS_FOLDER),
             allowed="at least one question, each given by 16 hex digits",
         )
@@ -144,9 +140,7 @@ def _is_set(value: object) -> bool:
 def _path(root: Path, digest: str) -> Path:
     match = _DIGEST.fullmatch(digest)
     if match is None:  # it becomes a file name, which must not lead elsewhere
-        raise UsageProblem(
-            f"{digest!r} is not the digest of a question set", allowed="sha256: and 64 hex digits"
-        )
+        raise UsageProblem(f"{digest!r} is not the digest of a question set", allowed="sha256: and 64 hex digits")
     return root / QUESTIONS_FOLDER / f"{match[1]}.json"
 
 

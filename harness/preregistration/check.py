@@ -95,10 +95,11 @@ def slice_sizes(manifest: Mapping[str, Any], measure: Measure, name: str) -> dic
         cells = slices.get(name)
     if cells is None:
         return None
-    column = 0 if measure.empty != "skip" else (2 if measure.evidence == "published" else 1)
+    # columns of the manifest's counts: all, with repaired, with published, with overlaid evidence
+    column = 0 if measure.empty != "skip" else 1 + ("repaired", "published", "overlay").index(measure.evidence)
     whole = name in ("all", "adversarial") or name.startswith(CONVERSATION)
     out = slices.get("adversarial", {}) if measure.adversarial == "out" and whole else {}
-    sizes = {cluster: cell[column] - out.get(cluster, [0, 0, 0])[column] for cluster, cell in cells.items()}
+    sizes = {cluster: cell[column] - out.get(cluster, [0, 0, 0, 0])[column] for cluster, cell in cells.items()}
     return {cluster: size for cluster, size in sizes.items() if size > 0}
 
 

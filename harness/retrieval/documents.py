@@ -114,9 +114,7 @@ class Described:
     sources: tuple[int, ...]
 
 
-def describe(
-    positions: Iterable[int], corpus: Corpus, edges: Edges, read_model: ReadModel
-) -> dict[int, Described]:
+def describe(positions: Iterable[int], corpus: Corpus, edges: Edges, read_model: ReadModel) -> dict[int, Described]:
     """Describe documents, each once, in ascending order of position."""
     found = {}
     for position in sorted(set(positions)):

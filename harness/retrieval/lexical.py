@@ -148,9 +148,7 @@ def inverse_document_frequency(size: NDArray[np.int64], containing: NDArray[np.i
     return np.array(values, dtype=np.float64)[place.ravel()]
 
 
-def top_k(
-    scores: NDArray[np.float64], depth: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def top_k(scores: NDArray[np.float64], depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """The positive entries of each row, at most ``depth``, score descending and then by column.
 
     Returns:

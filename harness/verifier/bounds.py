@@ -104,9 +104,7 @@ def upper_bound(sample: Sample, alpha: float) -> float:
 def p_not_above(sample: Sample, threshold: float) -> float:
     """One-sided p-value, the greater of two, of a true difference of at most ``threshold``."""
     score = tango_score(*_counts(sample), threshold)
-    return max(
-        _cluster_p(sample, threshold, student_t_upper_tail, sample.mean > threshold), normal_cdf(-score)
-    )
+    return max(_cluster_p(sample, threshold, student_t_upper_tail, sample.mean > threshold), normal_cdf(-score))
 
 
 def p_not_below(sample: Sample, threshold: float) -> float:
@@ -138,8 +136,7 @@ def tango_score(b: float, c: float, n: float, difference: float) -> float:
     constant = -c * difference * (1.0 - difference)
     # the discriminant as a sum without cancellation, see the module's text
     root = math.sqrt(
-        ((2.0 * n - b - c) * difference - (b - c)) ** 2
-        + 4.0 * b * c * max(0.0, 1.0 - difference * difference)
+        ((2.0 * n - b - c) * difference - (b - c)) ** 2 + 4.0 * b * c * max(0.0, 1.0 - difference * difference)
     )
     # of two equal forms the one without cancellation
     q = (root - linear) / (4.0 * n) if linear <= 0.0 else -2.0 * constant / (linear + root)
@@ -155,9 +152,7 @@ def tango_lower(b: float, c: float, n: float, alpha: float) -> float:
     low, high = -1.0, (b - c) / n
     if tango_score(b, c, n, low) <= critical:
         return -1.0
-    while (
-        True
-    ):  # halving: the score is monotone, and 60 steps reach the last bit of any difference that matters
+    while True:  # halving: the score is monotone, and 60 steps reach the last bit of any difference that matters
         middle = 0.5 * (low + high)
         if high - low <= 1e-16 or middle in (low, high):
             return middle

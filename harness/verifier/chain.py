@@ -157,9 +157,7 @@ def _read_entry(folder: Path, name: str) -> tuple[Entry, Mapping[str, object]]:
     entry, payload = _entry(value, name, digest)
     expected = f"{entry.sequence:06d}-{digest[:16]}.json"
     if name != expected:
-        raise DamageError(
-            f"{name}:1: its content belongs under the name {expected}, it was edited or renamed"
-        )
+        raise DamageError(f"{name}:1: its content belongs under the name {expected}, it was edited or renamed")
     return entry, payload
 
 

@@ -128,20 +128,10 @@ def _tips(witness: object) -> Sequence[object]:
 
 
 def _lock_summary(lineage: Lineage) -> str:
-    stage = (
-        "judged"
-        if lineage.verdict
-        else "claimed"
-        if lineage.claim
-        else "sealed"
-        if lineage.seal
-        else "locked"
-    )
+    stage = "judged" if lineage.verdict else "claimed" if lineage.claim else "sealed" if lineage.seal else "locked"
     aside = ""
     if lineage.concurrent:
-        aside = (
-            f"; {len(lineage.concurrent)} lock(s) on another branch share questions: {lineage.concurrent[0]}"
-        )
+        aside = f"; {len(lineage.concurrent)} lock(s) on another branch share questions: {lineage.concurrent[0]}"
     return f"{stage}, look {lineage.look}, alpha_k {lineage.alpha!r}{aside}"
 
 
@@ -156,9 +146,7 @@ def _check_rankings(folder: Path, lineage: Lineage) -> tuple[Run | None, Check]:
     run = None
     if len(contents) == len(SEALED):
         try:
-            truth(
-                mapping(payload.get("repeat"), f"{name}: repeat").get("baseline"), f"{name}: repeat: baseline"
-            )
+            truth(mapping(payload.get("repeat"), f"{name}: repeat").get("baseline"), f"{name}: repeat: baseline")
             count = integer(payload.get("questions"), f"{name}: questions", least=1)
             run = parse_run(contents, count, integer(payload.get("depth"), f"{name}: depth", least=1))
             heldout = sum(question.heldout for question in run.questions)

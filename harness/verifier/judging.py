@@ -100,11 +100,7 @@ def _score_problems(
                 problems.append(f"{name}: reads to rank {measure.k}, the sealed rankings end at {run.depth}")
                 return problems
             value = question_score(measure, ranking, run.documents[role], facts)
-            same = (
-                value is None
-                if recorded is None
-                else value is not None and abs(value - recorded) <= TOLERANCE
-            )
+            same = value is None if recorded is None else value is not None and abs(value - recorded) <= TOLERANCE
             if not same:
                 where = f"{name}, {role}, {show(question.name)}"
                 problems.append(f"{where}: recorded {show(recorded)}, recomputed {show(value)}")
@@ -159,6 +155,4 @@ def _compare(
     for field, value in zip(("state", "reason"), decide(computed, decide_on), strict=True):
         if verdict.get(field) != value:
             problems.append(f"{field} is {show(verdict.get(field))} in the verdict, {value} recomputed")
-    return Finding(
-        problems, f"{verdict.get('state')} ({verdict.get('reason')}), {len(computed)} clause(s) recomputed"
-    )
+    return Finding(problems, f"{verdict.get('state')} ({verdict.get('reason')}), {len(computed)} clause(s) recomputed")

@@ -112,9 +112,7 @@ def _stage(chain: Chain, kind: str, earlier: Mapping[str, Stage], identifier: st
     if not found:
         return None
     if len(found) > 1:
-        raise DamageError(
-            f"{len(found)} {kind} entries of one lock: {', '.join(entry.name for entry in found[:3])}"
-        )
+        raise DamageError(f"{len(found)} {kind} entries of one lock: {', '.join(entry.name for entry in found[:3])}")
     entry = found[0]
     if entry.links.get("id") != identifier:
         raise DamageError(f"{entry.name}: this {kind} names the lock of {show(identifier)} under another id")
@@ -124,9 +122,7 @@ def _stage(chain: Chain, kind: str, earlier: Mapping[str, Stage], identifier: st
         if name not in earlier:
             raise DamageError(f"{entry.name}: a {kind} without a {name}")
         if entry.links.get(name) != earlier[name].entry.digest:
-            raise DamageError(
-                f"{entry.name}: this {kind} does not name the {name} {earlier[name].entry.name}"
-            )
+            raise DamageError(f"{entry.name}: this {kind} does not name the {name} {earlier[name].entry.name}")
         if earlier[name].entry.digest not in ancestors:
             raise DamageError(f"{entry.name}: the {name} that this {kind} names does not come before it")
     return entry

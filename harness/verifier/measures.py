@@ -15,7 +15,7 @@ from .reading import DamageError, show
 _NAME = re.compile(r"(Success|AllSuccess|R|RR|nDCG)(?:\(([a-z0-9=,]+)\))?@([1-9][0-9]{0,5})")
 _OPTIONS = {
     "credit": ("raw", "source"),
-    "evidence": ("repaired", "published"),
+    "evidence": ("repaired", "published", "overlay"),
     "empty": ("skip", "0", "1"),
     "adversarial": ("in", "out"),
 }
@@ -49,6 +49,7 @@ class Evidence(NamedTuple):
         repaired: Corpus positions after repair of the published labels.
         published: Corpus positions of the published labels that exist.
         n_published: Published labels, with those that point nowhere.
+        overlay: Corpus positions with an overlay's corrections, None where none was laid over.
     """
 
     category: str
@@ -56,6 +57,7 @@ class Evidence(NamedTuple):
     repaired: frozenset[int]
     published: frozenset[int]
     n_published: int
+    overlay: frozenset[int] | None = None
 
 
 def parse_measure(name: str) -> Measure:
@@ -77,9 +79,7 @@ def parse_measure(name: str) -> Measure:
         chosen[key] = value
     spelled = ",".join(f"{key}={chosen[key]}" for key, values in _OPTIONS.items() if chosen[key] != values[0])
     if spelled != (written or ""):
-        raise DamageError(
-            f"measure {show(name)}: not canonical, the options would be spelled {show(spelled)}"
-        )
+        raise DamageError(f"measure {show(name)}: not canonical, the options would be spelled {show(spelled)}")
     return Measure(kind, int(k), chosen["credit"], chosen["evidence"], chosen["empty"], chosen["adversarial"])
 
 
@@ -99,6 +99,10 @@ def question_score(
     wanted, size = evidence.repaired, len(evidence.repaired)
     if measure.evidence == "published":
         wanted, size = evidence.published, evidence.n_published
+    if measure.evidence == "overlay":
+        if evidence.overlay is None:
+            raise DamageError("a measure reads evidence=overlay, and the evidence has no overlay")
+        wanted, size = evidence.overlay, len(evidence.overlay)
     if size == 0:
         return None if measure.empty == "skip" else float(measure.empty)
     found = _findings(measure, ranking, documents, wanted)

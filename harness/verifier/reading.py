@@ -131,9 +131,7 @@ def json_lines(raw: bytes, name: str) -> Iterator[tuple[str, object]]:
         yield f"{name}:{number}", value
     if rest:
         parse(rest, name, len(complete) + 1)
-        raise DamageError(
-            f"{name}:{len(complete) + 1}: the last line does not end, the file may be cut short"
-        )
+        raise DamageError(f"{name}:{len(complete) + 1}: the last line does not end, the file may be cut short")
 
 
 def mapping(value: object, where: str) -> Mapping[str, object]:

@@ -54,9 +54,7 @@ Scores = Mapping[str, Mapping[str, Sequence[float | None]]]
 """Per measure and role, one value per question, in the order of the questions."""
 
 
-def read_listed(
-    folder: Path, names: Sequence[str], digests: object, where: str
-) -> tuple[dict[str, bytes], list[str]]:
+def read_listed(folder: Path, names: Sequence[str], digests: object, where: str) -> tuple[dict[str, bytes], list[str]]:
     """Read the named files and compare each with its listed SHA-256.
 
     Returns:
@@ -164,7 +162,10 @@ def parse_evidence(raw: bytes, name: str, questions: Sequence[Question]) -> list
     """Parse evidence.jsonl, aligned with the questions."""
     evidence: list[Evidence] = []
     for where, value in json_lines(raw, name):
-        question, category, flags, repaired, published, count = items(value, where, 6)
+        fields = items(value, where)
+        if len(fields) not in (6, 7):
+            raise DamageError(f"{where}: {len(fields)} items instead of 6, or 7 with an overlay")
+        question, category, flags, repaired, published, count = fields[:6]
         _check_order(question, questions, len(evidence), where)
         existing = frozenset(_positions(published, where))
         evidence.append(
@@ -174,6 +175,7 @@ def parse_evidence(raw: bytes, name: str, questions: Sequence[Question]) -> list
                 repaired=frozenset(_positions(repaired, where)),
                 published=existing,
                 n_published=integer(count, f"{where}: count of published labels", least=len(existing)),
+                overlay=frozenset(_positions(fields[6], where)) if len(fields) == 7 else None,
             )
         )
     _check_count(len(evidence), questions, name)
@@ -214,9 +216,7 @@ def _check_order(question: object, questions: Sequence[Question], index: int, wh
     """Compare by name at each line: files aligned by position alone could be shifted without a trace."""
     expected = questions[index].name if index < len(questions) else None
     if question != expected:
-        raise DamageError(
-            f"{where}: question {show(question)}, {show(expected)} stands there in questions.jsonl"
-        )
+        raise DamageError(f"{where}: question {show(question)}, {show(expected)} stands there in questions.jsonl")
 
 
 def _check_count(count: int, questions: Sequence[Question], name: str) -> None:

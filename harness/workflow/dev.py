@@ -64,9 +64,10 @@ def dev_run(
         EnvironmentProblem: the runs folder cannot be written; found before any work.
     """
     check_writable(workspace.dev_runs)
-    if sealed:
-        seal_heldout(workspace.dev_runs / "refused-opens.log")
     library = workspace.benchmark(config.benchmark)
+    if sealed:
+        sources = [library.origin] if library.origin else []
+        seal_heldout(workspace.dev_runs / "refused-opens.log", sources)
     force, because = in_force(workspace.entries(), library.digests["digest"])
     started = time.perf_counter()
     progress("ranking the dev questions")

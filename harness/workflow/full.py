@@ -17,7 +17,6 @@ from harness.errors import IntegrityProblem, RunUsed, UsageProblem
 from harness.ledger import durable
 from harness.ledger.claim import holder_of, take
 from harness.ledger.entries import Entry
-from harness.ledger.head import head, update_user_witness, write_witness
 from harness.ledger.state import Life, Stage, life
 from harness.preregistration.document import Preregistration, load_document
 from harness.retrieval.documents import describe
@@ -46,7 +45,7 @@ def full_run(workspace: Workspace, identifier: str, progress: Progress = lambda 
         EnvironmentProblem: something cannot be written; found before any work where possible.
     """
     path = workspace.document(identifier)
-    present = life(workspace.entries(), path.stem)
+    present = life(workspace.complete_entries(), path.stem)
     if present.lock is None:
         what = f"{path.stem} is not locked"
         fix = f"harness prereg lock {path.stem}" if path.exists() else "harness prereg list shows the documents"
@@ -83,16 +82,8 @@ def _run(workspace: Workspace, present: Life, folder: Path, progress: Progress) 
     claim = present.claim or _claim(workspace, present.lock, present.seal)
     progress("judging")
     verdict = judge_run(workspace, document, present.lock, present.seal, claim, library, folder)
-    record_witnesses(workspace, folder)
     publish(workspace, present.identifier, progress)
     return verdict
-
-
-def record_witnesses(workspace: Workspace, folder: Path) -> None:
-    """Echo the ledger's head into the run folder and the user's state folder."""
-    entries = workspace.entries()
-    write_witness(folder / runfiles.HEAD, head(entries))
-    update_user_witness(entries)
 
 
 @contextlib.contextmanager

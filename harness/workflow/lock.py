@@ -96,7 +96,7 @@ def lock_document(workspace: Workspace, identifier: str, acknowledged: str | Non
     # one lock at a time, or two documents would be given the same look
     with durable.exclusive(workspace.claims / ".locking"):
         checked = check_document(workspace, identifier)
-        refuse_second_lock(life(workspace.entries(), checked.document.id))
+        refuse_second_lock(life(workspace.complete_entries(), checked.document.id))
         in_the_way = refusals(checked.findings, acknowledged)
         if in_the_way:
             lines = "; ".join(f"{item.subject}: {item.says}" for item in in_the_way)

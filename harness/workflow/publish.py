@@ -18,14 +18,15 @@ from harness.evaluation.measure import NAMES, Measure, parse_measure
 from harness.evaluation.scores import Scores
 from harness.evaluation.slices import in_slice, slice_names
 from harness.ledger import durable
-from harness.ledger.looks import spent_on
+from harness.ledger.entries import Entry
+from harness.ledger.looks import read_question_set, spent_on
 from harness.ledger.state import Life, life
 from harness.preregistration.rule import INADMISSIBLE
 from harness.reporting import words
 from harness.reporting.page import render
 from harness.tracking.names import slice_metric
 from harness.workflow import runfiles
-from harness.workflow.report import page_frame
+from harness.workflow.report import head_words, page_frame
 from harness.workflow.workspace import Workspace
 
 MIRRORED = "mirror.json"
@@ -105,7 +106,7 @@ def assemble(workspace: Workspace, present: Life) -> dict[str, Any]:
     folder = workspace.full_run(present.identifier)
     entries = workspace.entries()
     verdict = present.verdict.payload
-    report = page_frame(present, exposed=_exposed(workspace, entries, present))
+    report = page_frame(present, head_words(entries, present.verdict), exposed=_exposed(workspace, entries, present))
     if verdict["state"] == INADMISSIBLE:
         return report
     document = present.lock.payload["document"]
@@ -129,8 +130,6 @@ def assemble(workspace: Workspace, present: Life) -> dict[str, Any]:
 def _exposed(workspace: Workspace, entries: tuple[Any, ...], present: Life) -> bool:
     """Whether an earlier lock on an overlapping held-out set was judged before this one was locked."""
     assert present.lock is not None
-    from harness.ledger.looks import read_question_set
-
     before = [entry for entry in entries if entry.sequence < present.lock.sequence]
     members = read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"])
     spent = {lock.hash for lock in spent_on(workspace.ledger.root, before, members)}
@@ -231,14 +230,14 @@ def mirror_verdict(workspace: Workspace, identifier: str, artifacts: tuple[Path,
         name=identifier,
         params=params,
         metrics=metrics,
-        tags=mirror_tags(present),
+        tags=mirror_tags(workspace.entries(), present),
         artifacts=artifacts,
         finds=LOCK_TAG,
     )
     return mirror(workspace.store, record)
 
 
-def mirror_tags(present: Life) -> dict[str, str]:
+def mirror_tags(entries: tuple[Entry, ...], present: Life) -> dict[str, str]:
     """What the mirror says of a verdict; `verify` compares it with the ledger."""
     assert present.lock is not None
     assert present.verdict is not None
@@ -251,6 +250,7 @@ def mirror_tags(present: Life) -> dict[str, str]:
         "harness.entry": present.verdict.hash,
         "harness.look": str(verdict["look"]),
         "harness.document": present.lock.payload["document_digest"],
+        "harness.head": head_words(entries, present.verdict),
     }
 
 

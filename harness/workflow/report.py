@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.digest import canonical_json
+from harness.ledger.entries import Entry, ancestors
 from harness.ledger.state import Life
 from harness.reporting import words
 
 
-def page_frame(present: Life, *, exposed: bool) -> dict[str, Any]:
+def page_frame(present: Life, head: str, *, exposed: bool) -> dict[str, Any]:
     """Words, promise and record of a judged document, with empty tables for the rest."""
     assert present.lock is not None
     assert present.seal is not None
@@ -48,9 +49,14 @@ def page_frame(present: Life, *, exposed: bool) -> dict[str, Any]:
         "outside_looks": document["outside_looks"],
         "acknowledged": lock["acknowledged"],
         "reproduce": _commands(present),
-        "record": _record(present),
+        "record": [*_record(present), ("ledger head", head)],
         "evidence_tier": "Evidence tier: self, until the ledger is pushed or its head is held by somebody else.",
     }
+
+
+def head_words(entries: Iterable[Entry], verdict: Entry) -> str:
+    """The ledger's head right after a verdict: how many entries led to it, and its hash, which fixes them all."""
+    return f"{len(ancestors(entries, [verdict.hash]))} entries, tip {verdict.hash}"
 
 
 def _sentence(reason: str) -> str:

@@ -22,7 +22,7 @@ from harness.retrieval.ranking import Ranking
 
 ROLES = ("baseline", "candidate")
 QUESTIONS, EVIDENCE, SCORES = "questions.jsonl", "evidence.jsonl", "scores.json"
-BUDGET, HEAD, ENVIRONMENT = "budget.json", "head.json", "environment.json"
+BUDGET, ENVIRONMENT = "budget.json", "environment.json"
 
 
 def ranking_file(role: str) -> str:
@@ -106,6 +106,7 @@ def write_evidence(folder: Path, labels: Labels) -> None:
                 labels.repaired.row(i),
                 labels.published.row(i),
                 counts[i],
+                *([] if labels.overlay is None else [labels.overlay.row(i)]),
             ]
             for i, name in enumerate(labels.ids)
         ),
@@ -155,6 +156,7 @@ def read_labels(folder: Path) -> Labels:
         tuple(row[0] for row in rows), tuple(row[1] for row in rows), ("",) * len(rows),
         tuple(tuple(row[2]) for row in rows), Groups.of([row[3] for row in rows]),
         Groups.of([row[4] for row in rows]), np.array([row[5] for row in rows], np.int32),
+        Groups.of([row[6] for row in rows]) if all(len(row) > 6 for row in rows) else None,
     )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def _mirror(workspace: Workspace, present: Life) -> Check:
     tags = read_tags(workspace.store, EXPERIMENT, LOCK_TAG, present.lock.hash)
     if tags is None:
         return Check("mirror", "NOTRUN", "no MLflow run here carries this lock")
-    drifted = [name for name, value in mirror_tags(present).items() if tags.get(name) != value]
+    drifted = [name for name, value in mirror_tags(workspace.entries(), present).items() if tags.get(name) != value]
     if drifted:
         return Check("mirror", "FAIL", f"MLflow says otherwise than the ledger: {', '.join(drifted)}")
     return Check("mirror", "PASS", "MLflow says what the ledger says")

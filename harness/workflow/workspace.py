@@ -14,11 +14,13 @@ from typing import Any
 
 from harness.benchmarks.library import Library, find
 from harness.digest import digest_json
-from harness.errors import EnvironmentProblem, UsageProblem
+from harness.errors import EnvironmentProblem, IntegrityProblem, UsageProblem
 from harness.ledger.entries import Entry, Ledger
+from harness.ledger.head import head, missing, read_witness, update_user_witness, user_witness_path, write_witness
 from harness.preregistration.model import IDENTIFIER
 
 PREREGISTRATIONS = "preregistrations"
+HEAD = "head.json"
 
 _FOLDERS = ("data", "experiments", PREREGISTRATIONS, "runs", "conf")
 
@@ -102,17 +104,52 @@ class Workspace:
         return find(self.data, name)
 
     def record(self, kind: str, payload: dict[str, Any]) -> Entry:
-        """Append an entry to the ledger, with what git and the machine say of themselves."""
-        return self.ledger.append(kind, payload, git=git_state(self.root), environment=environment_digest(), time=now())
+        """Append an entry to the ledger, with what git and the machine say of themselves.
+
+        The head then goes into the run folder of the document and into the user's state folder: from there
+        it shows if the entry is ever missing.
+        """
+        state = git_state(self.root)
+        entry = self.ledger.append(kind, payload, git=state, environment=environment_digest(), time=now())
+        entries = self.ledger.read()
+        if "id" in payload:
+            write_witness(self.full_run(payload["id"]) / HEAD, head(entries))
+        update_user_witness(entries)
+        return entry
 
     def entries(self) -> tuple[Entry, ...]:
         """All ledger entries, checked; none if nothing was ever locked here.
 
         Raises:
-            IntegrityProblem: the ledger is gone although a full run says that there was one.
+            IntegrityProblem: the ledger, or an entry that a run folder remembers, is gone.
         """
-        started = any((self.runs / "full").glob("*/head.json"))
-        return self.ledger.read(missing_ok=not started)
+        witnesses = sorted((self.runs / "full").glob(f"*/{HEAD}"))
+        entries = self.ledger.read(missing_ok=not witnesses)
+        for path in witnesses:
+            _refuse_missing(entries, path)
+        return entries
+
+    def complete_entries(self) -> tuple[Entry, ...]:
+        """As `entries`, held against this user's own witness too; what reserves or spends a look asks this.
+
+        Raises:
+            IntegrityProblem: an entry that this user once recorded is gone, perhaps by restoring a copy.
+        """
+        entries = self.entries()
+        if entries:
+            _refuse_missing(entries, user_witness_path(entries))
+        return entries
+
+
+def _refuse_missing(entries: tuple[Entry, ...], path: Path) -> None:
+    witness = read_witness(path)
+    lost = missing(entries, witness) if witness else []
+    if lost:
+        raise IntegrityProblem(
+            f"the ledger has lost entries: {lost[0]}",
+            where=str(path),
+            fix="bring them back, from git or from the copy of this workspace in which they were recorded",
+        )
 
 
 def check_identifier(identifier: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks.columns import Benchmark
+from harness.benchmarks.library import Library, find, save
 from harness.benchmarks.locomo import import_locomo
 
 AsFile = Callable[[Any], Path]
@@ -42,3 +43,16 @@ def import_value(as_file: AsFile) -> ImportValue:
 def tiny(tiny_locomo: Path) -> Benchmark:
     """The small faulty file, imported."""
     return import_locomo(tiny_locomo, allow_unknown=True)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """An empty folder of benchmarks."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def saved(data: Path, tiny: Benchmark) -> Library:
+    """The small faulty benchmark on disk."""
+    save(tiny, data / "locomo")
+    return find(data, "locomo")

@@ -15,6 +15,8 @@ ROWS = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=8)
 
 def plain(column: Any) -> Any:
     """A column as plain values, for comparing."""
+    if column is None:
+        return None
     return column.rows() if isinstance(column, Groups) else list(column)
 
 
@@ -66,12 +68,14 @@ def test_labels_are_aligned_by_id_and_not_by_place(synthetic: Benchmark) -> None
     assert same(front.aligned(back, labels.ids), labels)
 
 
-def _edited(column: Any) -> Any:
-    """The column with its last row changed."""
+def _edited(column: Any, rows: int) -> Any:
+    """The column with its last row changed, or made where there was none."""
+    if column is None:
+        return Groups.of([[0]] * rows)
     if isinstance(column, Groups):
-        rows = column.rows()
-        rows[-1] = [0] if rows[-1] != [0] else [1]
-        return Groups.of(rows)
+        changed_rows = column.rows()
+        changed_rows[-1] = [0] if changed_rows[-1] != [0] else [1]
+        return Groups.of(changed_rows)
     if isinstance(column, tuple):
         last = column[-1]
         return (*column[:-1], (*last, "x") if isinstance(last, tuple) else f"{last}x")
@@ -86,7 +90,7 @@ COLUMNS = [
         "corpus": "ids texts speakers captions layer confidence session time partition sources",
         "edges": "source target relation discovered_by confidence",
         "questions": "ids texts partition clusters ordinal",
-        "labels": "ids categories answers flags repaired published n_published",
+        "labels": "ids categories answers flags repaired published n_published overlay",
     }.items()
     for name in names.split()
 ]
@@ -103,7 +107,8 @@ def test_the_table_of_columns_is_whole(synthetic: Benchmark) -> None:
 def test_every_column_is_in_the_digest(synthetic: Benchmark, table: str, name: str) -> None:
     """A change of one value of any column changes the digest of its table and of the whole."""
     before = synthetic.digests()
-    column = _edited(getattr(getattr(synthetic, table), name))
+    whole = getattr(synthetic, table)
+    column = _edited(getattr(whole, name), len(whole))
     after = replace(synthetic, **{table: replace(getattr(synthetic, table), **{name: column})}).digests()
     part = table if table in before else f"heldout_{table}"
     assert after[part] != before[part]

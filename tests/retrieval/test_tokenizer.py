@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 # letters that look like others are what a tokenizer is tested with
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,12 +11,14 @@ from harness.retrieval.tokenizer import (
     nfkc_casefold_words_cjk_bigrams,
 )
 
-STOPPED = "a an the to and or of in on for with is are was were be by at as it this that we i".split()
+STOPPED = "a an the to and or of in on for with is are was were be by at as it this that we i".split()  # noqa: SIM905 # one line to compare
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
 # letters, digits and marks of several scripts, numbers that are no digits, joiners, and an astral letter
 MIXED = "aIzTHE09_'’-. \n你好吗ñéßЖжאب١२Ⅷ²½\u0301\u200d𝐀𠀀"
-texts = st.one_of(st.text(), st.text(alphabet=MIXED), st.lists(st.sampled_from([*STOPPED, "Don't", "你好"])).map(" ".join))
+texts = st.one_of(
+    st.text(), st.text(alphabet=MIXED), st.lists(st.sampled_from([*STOPPED, "Don't", "你好"])).map(" ".join)
+)
 
 
 def kind_of(character: str) -> str:

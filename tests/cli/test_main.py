@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import EXIT_CODES
+
+HEAVY = {"numpy", "mlflow", "hydra", "omegaconf", "pydantic", "scipy", "pyarrow", "faiss", "yaml", "rich", "jinja2",
+         "sqlalchemy", "pandas", "rank_bm25"}  # fmt: skip
+
+IMPORTED = """
+import json, sys
+from harness.cli.main import main
+try:
+    code = main(sys.argv[1:])
+except SystemExit as stop:
+    code = stop.code
+print(json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]), file=sys.stderr)
+"""
+
+
+def imported(desk: Any, *arguments: str) -> tuple[int, set[str]]:
+    """Exit code of a command, and which heavy libraries its process imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, *arguments],
+        cwd=desk.root,
+        env={**os.environ, "XDG_STATE_HOME": str(desk.state)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code, names = json.loads(done.stderr.splitlines()[-1])
+    return code, set(names) & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        (0, ("--help",)),
+        (0, ("--version",)),
+        (0, ("prereg", "new", "--help")),
+        (2, ("verfy",)),
+        (2, ("verify",)),
+        (2, ("prereg", "list", "--jsn")),
+    ],
+    ids=str,
+)
+def test_help_and_plain_mistakes_import_nothing_heavy(desk: Any, code: int, arguments: tuple[str, ...]) -> None:
+    """Help, version and mistyped words answer at once: no library outside the standard one is imported."""
+    assert imported(desk, *arguments) == (code, set())
+
+
+def test_verify_imports_mlflow_only_where_there_is_a_store(finished: Any) -> None:
+    """Without a store `verify` does without MLflow and Hydra."""
+    (finished.root / "runs" / "mlflow.db").unlink()
+    code, names = imported(finished, "verify", "raw-only")
+    assert code == 0
+    assert names & {"mlflow", "sqlalchemy", "hydra", "rank_bm25", "faiss"} == set()
+
+
+def test_help_lists_every_exit_code(desk: Any) -> None:
+    """The help says what each exit code means."""
+    done = desk.process("--help")
+    assert done.code == 0
+    assert all(f"{code:>3}  {meaning}" in done.out for code, meaning in EXIT_CODES.items())
+
+
+def closed_pipe(desk: Any, *arguments: str, unbuffered: bool = False) -> tuple[int, str]:
+    """Exit code and stderr of a command whose stdout nobody reads."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        drop = ("PYTHONUNBUFFERED",)
+        env = {k: v for k, v in os.environ.items() if k not in drop} | {"XDG_STATE_HOME": str(desk.state)}
+        if unbuffered:
+            env["PYTHONUNBUFFERED"] = "1"
+        command = [sys.executable, "-m", "harness", *arguments]
+        done = subprocess.run(command, cwd=desk.root, env=env, stdout=write, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(write)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", [False, True])
+def test_a_closed_pipe_is_no_error(desk: Any, unbuffered: bool) -> None:
+    """Where `head` has closed the pipe a command ends quietly, with its own exit code."""
+    assert closed_pipe(desk, "versions", unbuffered=unbuffered) == (0, "")
+    assert closed_pipe(desk, "--help", unbuffered=unbuffered) == (0, "")
+
+
+def test_a_verdict_keeps_its_code_on_a_closed_pipe(finished: Any) -> None:
+    """A failed verification still exits 3 where nobody reads its lines, as `pipefail` would see it."""
+    finished.full("scores.json").unlink()
+    assert closed_pipe(finished, "verify", "raw-only")[0] == 3
+
+
+def test_the_console_script_is_this_module(desk: Any) -> None:
+    """`python -m harness` and the console script run the same function."""
+    from importlib.metadata import entry_points
+
+    (script,) = (entry for entry in entry_points(group="console_scripts") if entry.name == "harness")
+    assert script.value == "harness.cli.main:main"
+    assert desk.process("--version").out.startswith("harness ")
+
+
+def test_the_workspace_option_wins_over_the_place(finished: Any, tmp_path: Path) -> None:
+    """--workspace is used wherever the command is typed."""
+    (tmp_path / "away").mkdir()
+    away = type(finished)(tmp_path / "away", finished.state)
+    done = away.process("prereg", "list", "--workspace", str(finished.root), "--json")
+    assert [row["id"] for row in done.json] == ["raw-only"]

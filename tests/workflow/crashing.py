@@ -1,0 +1,136 @@
+"""Runs commands in child processes that kill themselves at a given point, or that start at the same moment.
+
+Its argument is a JSON list of jobs, each with a point ("" for none), the command's words, and the user's state
+folder; with a second argument all jobs start at once. Prints a JSON list of exit codes, −9 for the killed.
+Children are forked, so that everything is imported once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from harness.cli.main import main
+from harness.ledger import Ledger, durable
+from harness.workflow import full, publish, runfiles, workspace
+
+
+def die() -> None:
+    """As if the power had gone."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def always(*_: Any, **__: Any) -> bool:
+    """Every call counts."""
+    return True
+
+
+def before(place: Any, name: str, when: Callable[..., bool] = always) -> None:
+    """Die instead of calling."""
+    original = getattr(place, name)
+
+    def dying(*arguments: Any, **named: Any) -> Any:
+        if when(*arguments, **named):
+            die()
+        return original(*arguments, **named)
+
+    setattr(place, name, dying)
+
+
+def after(place: Any, name: str, when: Callable[..., bool] = always) -> None:
+    """Die as soon as the call is done."""
+    original = getattr(place, name)
+
+    def dying(*arguments: Any, **named: Any) -> Any:
+        value = original(*arguments, **named)
+        if when(*arguments, **named):
+            die()
+        return value
+
+    setattr(place, name, dying)
+
+
+def kind(wanted: str) -> Callable[..., bool]:
+    """Whether `Workspace.record` is called for this kind of entry."""
+    return lambda _workspace, said, _payload: said == wanted
+
+
+def mirror_half_written() -> None:
+    """Die when MLflow is about to be told that the run is finished."""
+    from mlflow import MlflowClient
+
+    before(MlflowClient, "set_terminated")
+
+
+def names(wanted: str) -> Callable[..., bool]:
+    """Whether a durable write is for this file."""
+    return lambda path, _data: path.name == wanted
+
+
+RECORD = (workspace.Workspace, "record")
+POINTS: dict[str, Callable[[], None]] = {
+    "": lambda: None,
+    "first ranking written": lambda: after(runfiles, "write_ranking"),
+    "before the seal": lambda: before(*RECORD, kind("seal")),
+    "after the seal": lambda: after(*RECORD, kind("seal")),
+    "token without an entry": lambda: after(full, "take"),
+    "after the claim": lambda: after(*RECORD, kind("claim")),
+    "evidence written": lambda: after(runfiles, "write_evidence"),
+    "before the verdict": lambda: before(*RECORD, kind("verdict")),
+    "after the verdict": lambda: after(*RECORD, kind("verdict")),
+    "verdict without a witness": lambda: after(Ledger, "append", lambda _self, said, *_, **__: said == "verdict"),
+    "half a page": lambda: before(durable, "replace", names("report.md")),
+    "page written": lambda: after(publish, "write_report"),
+    "mirror half written": mirror_half_written,
+    "mirrored": lambda: after(publish, "mirror_verdict"),
+    "before the lock": lambda: before(*RECORD, kind("lock")),
+    "after the lock": lambda: after(*RECORD, kind("lock")),
+}
+
+
+def child(job: dict[str, Any], gate: tuple[int, int] | None = None) -> int:
+    """Start the job in a child of its own and return its process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 99
+    try:
+        os.environ["XDG_STATE_HOME"] = job["state"]
+        POINTS[job["point"]]()
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - until the process ends
+        if gate is not None:
+            os.close(gate[1])
+            os.read(gate[0], 1)  # returns when nobody holds the other end any more
+        code = main(job["arguments"])
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        os._exit(code)
+
+
+def code_of(pid: int) -> int:
+    """Exit code of a child, or minus the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def go() -> None:
+    """Run the jobs."""
+    jobs = json.loads(sys.argv[1])
+    if len(sys.argv) == 2:
+        codes = [code_of(child(job)) for job in jobs]
+    else:
+        gate = os.pipe()
+        children = [child(job, gate) for job in jobs]
+        os.close(gate[1])
+        codes = [code_of(pid) for pid in children]
+    print(json.dumps(codes))
+
+
+if __name__ == "__main__":
+    go()
