@@ -33,6 +33,12 @@ _GITIGNORE = """\
 /preregistrations/ledger/.lock
 """
 
+_GITATTRIBUTES = """\
+# digests are over bytes: git may not change line ends here
+/preregistrations/** -text
+/runs/full/** -text
+"""
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -184,9 +190,10 @@ def init_workspace(root: Path) -> tuple[Workspace, list[Path]]:
             if not (root / name).is_dir():
                 (root / name).mkdir(parents=True)
                 made.append(root / name)
-        if not (root / ".gitignore").exists():
-            (root / ".gitignore").write_text(_GITIGNORE, encoding="utf-8")
-            made.append(root / ".gitignore")
+        for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
+            if not (root / name).exists():
+                (root / name).write_text(text, encoding="utf-8")
+                made.append(root / name)
     except (PermissionError, FileExistsError, NotADirectoryError) as error:
         raise EnvironmentProblem(f"cannot lay the working folders: {error.strerror}", where=str(root),
                                  fix="choose a folder that you may write to") from None  # fmt: skip
