@@ -108,16 +108,21 @@ def _manifest(benchmark: Benchmark) -> dict[str, Any]:
         "layers": {name: layers[name] for name in LAYERS if layers[name]},
         "edges": len(benchmark.edges),
         "questions": dict(Counter(benchmark.questions.part)),
-        "slices": _slices(benchmark),
+        "slices": _slices(benchmark, adversarial=True),
+        "slices_answerable": _slices(benchmark, adversarial=False),
         "repairs": dict(sorted(faults.items())),
     }
 
 
-def _slices(benchmark: Benchmark) -> dict[str, Any]:
+def _slices(benchmark: Benchmark, *, adversarial: bool) -> dict[str, Any]:
     """Counts by part, slice and cluster: questions, then those with repaired, published and overlaid evidence.
 
     Derived from labels, and in the manifest as counts only: without them nobody could say before the lock
     whether a guard on a slice can be decided at all.
+
+    Args:
+        benchmark: the benchmark.
+        adversarial: count adversarial questions too.
     """
     questions, labels = benchmark.questions, benchmark.labels
     repaired, published = labels.repaired.counts().tolist(), labels.n_published.tolist()
@@ -125,6 +130,8 @@ def _slices(benchmark: Benchmark) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for index, (part, cluster) in enumerate(zip(questions.part, questions.clusters, strict=True)):
         slices = table.setdefault(part, defaultdict(lambda: defaultdict(lambda: [0, 0, 0, 0])))
+        if not adversarial and labels.categories[index] == "adversarial":
+            continue
         for name in ("all", labels.categories[index], *labels.flags[index]):
             cell = slices[name][cluster]
             cell[0] += 1

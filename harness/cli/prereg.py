@@ -81,6 +81,11 @@ def run_check(options: argparse.Namespace, console: Console) -> int:
         lines.append(f"{console.paint(item.kind, item.kind.ljust(7))}  {item.subject}: {item.says}")
         if item.fix and item.kind == "refused":
             lines.append(f"         fix: {item.fix}")
+    if in_the_way and all(item.may_acknowledge for item in in_the_way):
+        lines += [
+            "",
+            f"or go ahead with a reason on record: harness prereg lock {checked.document.id} --acknowledge REASON",
+        ]
     if not in_the_way:
         lines += ["", f"next: harness prereg lock {checked.document.id}"]
     value = {

@@ -87,20 +87,18 @@ def refusals(findings: list[Finding], acknowledged: str | None) -> list[Finding]
 
 def slice_sizes(manifest: Mapping[str, Any], measure: Measure, name: str) -> dict[str, int] | None:
     """Held-out questions with a score, by cluster, or None if there is no such slice."""
-    slices = manifest["slices"].get("heldout", {})
+    table = manifest["slices" if measure.adversarial == "in" else "slices_answerable"]
+    slices = table.get("heldout", {})
     if name.startswith(CONVERSATION):
         wanted = name.removeprefix(CONVERSATION)
         cells = {c: cell for c, cell in slices.get("all", {}).items() if c == wanted} or None
     else:
         cells = slices.get(name)
     if cells is None:
-        return None
+        return None if name not in manifest["slices"].get("heldout", {}) else {}
     # columns of the manifest's counts: all, with repaired, with published, with overlaid evidence
     column = 0 if measure.empty != "skip" else 1 + ("repaired", "published", "overlay").index(measure.evidence)
-    whole = name in ("all", "adversarial") or name.startswith(CONVERSATION)
-    out = slices.get("adversarial", {}) if measure.adversarial == "out" and whole else {}
-    sizes = {cluster: cell[column] - out.get(cluster, [0, 0, 0, 0])[column] for cluster, cell in cells.items()}
-    return {cluster: size for cluster, size in sizes.items() if size > 0}
+    return {cluster: cell[column] for cluster, cell in cells.items() if cell[column] > 0}
 
 
 def _check_words(document: Preregistration) -> list[Finding]:
@@ -151,7 +149,7 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
     fix = "run harness dev with the candidate's parameters, then harness freeze, and name the file as frozen:"
     if evidence.frozen is None:
         says = "no dress rehearsal: the candidate names no frozen dev result"
-        return [Finding(REFUSED, "rehearsal", says, fix)]
+        return [Finding(REFUSED, "rehearsal", says, fix, may_acknowledge=True)]
     same = {key: evidence.frozen.get(key) for key in ("version", "parameters")}
     if same != document.candidate.identity():
         says = "the frozen dev result is of another version or of other parameters than the candidate"
@@ -164,7 +162,8 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
     missing = [str(m) for m in document.measures() if str(m) not in evidence.frozen.get("measures", {})]
     if missing:
         says = f"never produced on dev: {', '.join(missing)}"
-        return [Finding(REFUSED, "rehearsal", says, f"{fix} (add measures=[{','.join(missing)}] to harness dev)")]
+        more = f"{fix} (add measures=[{','.join(missing)}] to harness dev)"
+        return [Finding(REFUSED, "rehearsal", says, more, may_acknowledge=True)]
     return [Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")]
 
 
@@ -199,7 +198,7 @@ def _check_clause(document: Preregistration, clause: Clause, evidence: Evidence)
             f"PASS is unreachable: {story} the lower bound on {int(counts.sum())} questions would be "
             f"{100 * best:+.1f} points, and {100 * float(clause.pass_above):+.1f} must be cleared"
         )
-        return [Finding(REFUSED, subject, says, _attainable(clause, best))]
+        return [Finding(REFUSED, subject, says, _attainable(clause, best), may_acknowledge=True)]
     against = f"{100 * best:+.1f} points against {100 * float(clause.pass_above):+.1f}"
     return [Finding(FINE, subject, f"{size}; {story} the lower bound would be {against}; {one}")]
 

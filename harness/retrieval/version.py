@@ -132,8 +132,8 @@ def configure(version: Version, parameters: Mapping[str, Any], where: str = "") 
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return float(value)
+    if isinstance(value, float | Decimal):
+        return float(value) + 0.0  # minus zero is zero: one meaning, one digest
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

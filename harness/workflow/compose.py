@@ -117,7 +117,9 @@ def _as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
             return UsageProblem(what, where=override, allowed="KEY=VALUE, such as retrieval.k1=0.9")
     first = re.sub(r"\s+", " ", text.strip()).split(" See ")[0]
     known = ["benchmark", "retrieval", "k", "measures", "engine"]
-    return UsageProblem(f"the configuration cannot be composed: {first}", allowed=f"keys {', '.join(known)}")
+    where = str(getattr(error, "override", None) or "")
+    what = f"the configuration cannot be composed: {first}"
+    return UsageProblem(what, where=where, allowed=f"keys {', '.join(known)}")
 
 
 def _validated(value: Mapping[str, Any], overrides: Sequence[str]) -> DevConfig:

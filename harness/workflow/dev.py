@@ -33,6 +33,7 @@ from harness.workflow.workspace import Workspace, check_writable, git_state, now
 RESULT = "result.json"
 EXPERIMENT = "dev"
 ALPHA, RHO = 0.05, 0.01
+_FROM_RESULT = {"run", "benchmark", "version", "parameters", "fingerprint", "k", "questions", "slices"}  # is frozen
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,10 @@ def read_dev_run(workspace: Workspace, name: str) -> DevRun:
         allowed = ", ".join(path.name for path in finished[-5:]) or "none was made yet"
         raise UsageProblem(f"no dev run {name!r}", allowed=allowed, fix="harness dev --retrieval-version V")
     try:
-        return DevRun(folder, json.loads((folder / RESULT).read_text(encoding="utf-8")))
+        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
     except ValueError:
+        result = None
+    if not isinstance(result, dict) or not result.keys() >= _FROM_RESULT:
         fix = "make the run again with harness dev"
-        raise UsageProblem("the dev run's result is damaged", where=str(folder / RESULT), fix=fix) from None
+        raise UsageProblem("the dev run's result is damaged", where=str(folder / RESULT), fix=fix)
+    return DevRun(folder, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,11 @@ from harness.workflow.workspace import Workspace, check_identifier
 
 FROZEN = "frozen.yaml"
 
+# begins with a letter, and is no word that YAML 1.1 reads as a truth value, a number or nothing
+_PLAIN_TEXT = re.compile(
+    r"(?!(?:y|n|yes|no|on|off|true|false|null|nan|inf|infinity)$)[a-z][\w ./@()=-]*", re.IGNORECASE
+)
+
 
 class _PlainDumper(yaml.SafeDumper):
     """Writes floats as plain decimals: the strict loader refuses exponents."""
@@ -27,7 +33,13 @@ def _decimal(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:float", text if "." in text else f"{text}.0")
 
 
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    # what YAML 1.1 might read as something else than text, and what spans lines, stands in double quotes
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if _PLAIN_TEXT.fullmatch(value) else '"')
+
+
 _PlainDumper.add_representer(float, _decimal)
+_PlainDumper.add_representer(str, _text)
 
 
 def to_yaml(value: Mapping[str, Any]) -> str:

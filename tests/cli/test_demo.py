@@ -47,7 +47,7 @@ def test_the_watch_sees_a_connection(whole_way: Any, tmp_path: Path) -> None:
     assert ("socket.connect", "('192.0.2.1', 9)") in whole_way.watched_in(tmp_path / "watch")
 
 
-def test_the_demonstration_verifies(demonstration: Any, desk: Any, whole_way: Any) -> None:
+def test_the_demonstration_verifies(demonstration: Any, desk: Any) -> None:
     """What the demonstration left stands every check."""
     base, _, _ = demonstration
     there = type(desk)(base / "ws", base / "state", desk.capsys)

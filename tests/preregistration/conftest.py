@@ -12,8 +12,11 @@ import pytest
 from harness.evaluation.compare import Comparison, compare
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.scores import Scores
+from harness.evaluation.statistics.looks import alpha_of_look
+from harness.preregistration.check import Evidence
 from harness.preregistration.document import Preregistration, from_mapping
 from harness.preregistration.strict_yaml import parse_strict
+from harness.retrieval.registry import select
 
 MINIMAL = """\
 format: 1
@@ -32,6 +35,14 @@ claim:
   superior: 0.02
 primary: R@10
 """
+
+DIGEST = "sha256:" + "1" * 64
+NOW = {"baseline": "sha256:" + "3" * 64, "candidate": "sha256:" + "4" * 64}
+
+# sizes of the nine held-out conversations of LoCoMo: everything, and the temporal questions
+CONVERSATIONS = [f"conv-{number}" for number in (30, 41, 42, 43, 44, 47, 48, 49, 50)]
+EVERYTHING = (105, 193, 260, 242, 158, 190, 239, 196, 204)
+TEMPORAL = (26, 27, 40, 26, 24, 34, 42, 33, 32)
 
 
 @pytest.fixture
@@ -83,3 +94,47 @@ def compared() -> Callable[..., Comparison]:
         return compare(baseline, candidate, measure, clusters=names, alpha=alpha, rho=0.01, slice_name=part)
 
     return build
+
+
+def cells(sizes: tuple[int, ...]) -> dict[str, list[int]]:
+    """The same number of questions under each convention."""
+    return {name: [size] * 4 for name, size in zip(CONVERSATIONS, sizes, strict=False) if size}
+
+
+@pytest.fixture
+def manifest() -> dict[str, Any]:
+    """A manifest with the slice sizes of LoCoMo's held-out part, and two slices that cannot be tested."""
+    heldout = {
+        "all": cells(EVERYTHING),
+        "temporal": cells(TEMPORAL),
+        "adversarial": cells((30, 30, 50, 50, 40, 40, 60, 50, 49)),
+        "open-domain": {name: [9, 8, 7, 6] for name in CONVERSATIONS},
+        "concentrated": cells((100, 1, 1, 1, 1, 1, 1, 1, 1)),
+        "image_dependent": cells((9, 9, 9)),
+    }
+    answerable = {name: cells for name, cells in heldout.items() if name != "adversarial"}
+    answerable["all"] = {
+        name: [count - out for count, out in zip(counts, heldout["adversarial"][name], strict=True)]
+        for name, counts in heldout["all"].items()
+    }
+    slices = {"slices": {"heldout": heldout, "dev": {}}, "slices_answerable": {"heldout": answerable, "dev": {}}}
+    return {"digests": {"digest": DIGEST}} | slices
+
+
+@pytest.fixture
+def evidence(manifest: dict[str, Any]) -> Evidence:
+    """Everything as it should be before the first look of the minimal document."""
+    candidate = select("bm25", {"layers": ["raw"]}).identity()
+    return Evidence(
+        manifest=manifest,
+        look=1,
+        alpha_k=alpha_of_look(0.05, 1),
+        in_force=select("bm25").identity(),
+        fingerprints=NOW,
+        frozen={
+            **candidate,
+            "benchmark": {"name": "locomo", "digest": DIGEST},
+            "fingerprint": NOW["candidate"],
+            "measures": {"R@10": 0.5, "nDCG@10": 0.4},
+        },
+    )

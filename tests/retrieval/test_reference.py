@@ -83,7 +83,7 @@ def test_questions_of_one_partition_rank_alike_alone(synthetic):
 
 @pytest.mark.parametrize("read_model", ["chunk", "edge"])
 def test_scores_are_those_of_another_library(synthetic, read_model):
-    """Scores are 2.2 times those of bm25s's variant without the factor k1 + 1, for every document of every third store."""
+    """Scores are 2.2 times those of bm25s's variant without the factor k1 + 1, in every third store."""
     documents = build_documents(
         synthetic.corpus, synthetic.edges, read_model=read_model, layers=["raw", "distill"],
         template="session-prefix/1", tokenizer="ascii-words-cjk-bigrams/1",

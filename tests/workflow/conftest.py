@@ -144,7 +144,7 @@ def watching(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder), "WATCH_LOG": str(folder / "watched.log")}
 
 
-def watched(folder: Path) -> list[tuple[str, str]]:
+def read_watch(folder: Path) -> list[tuple[str, str]]:
     """What was logged: event and object."""
     text = (folder / "watched.log").read_text(encoding="utf-8")
     return [(event, what) for event, _, what in (line.partition(" ") for line in text.splitlines())]
@@ -174,11 +174,11 @@ class WholeWay:
 
     def watched(self, name: str) -> list[tuple[str, str]]:
         """What the process of a step opened, and where it connected to."""
-        return watched(self.base / f"watch-{name}")
+        return read_watch(self.base / f"watch-{name}")
 
     # for tests, which cannot import this module
     watching = staticmethod(watching)
-    watched_in = staticmethod(watched)
+    watched_in = staticmethod(read_watch)
     environment = staticmethod(environment)
 
     @staticmethod
@@ -291,7 +291,7 @@ class Crash:
             check=False,
             timeout=300,
         )
-        print(done.stderr)  # shown where a test fails
+        sys.stderr.write(done.stderr)  # shown where a test fails
         return list(json.loads(done.stdout))
 
 

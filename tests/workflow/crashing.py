@@ -114,23 +114,32 @@ def child(job: dict[str, Any], gate: tuple[int, int] | None = None) -> int:
         os._exit(code)
 
 
-def code_of(pid: int) -> int:
-    """Exit code of a child, or minus the signal that ended it."""
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+def one_after_the_other(jobs: list[dict[str, Any]]) -> list[int]:
+    """Exit codes of jobs: those of one workspace in turn, those of different ones two at a time."""
+    chains: dict[str, list[int]] = {}
+    for place, job in enumerate(jobs):
+        chains.setdefault(job["arguments"][-1], []).append(place)
+    waiting, running, codes = list(chains.values()), {}, [99] * len(jobs)
+    while waiting or running:
+        while waiting and len(running) < 2:
+            chain = waiting.pop()
+            running[child(jobs[chain[0]])] = chain
+        pid, status = os.wait()
+        place, *rest = running.pop(pid)
+        codes[place] = os.waitstatus_to_exitcode(status)
+        if rest:
+            waiting.append(rest)
+    return codes
 
 
-def go() -> None:
-    """Run the jobs."""
-    jobs = json.loads(sys.argv[1])
-    if len(sys.argv) == 2:
-        codes = [code_of(child(job)) for job in jobs]
-    else:
-        gate = os.pipe()
-        children = [child(job, gate) for job in jobs]
-        os.close(gate[1])
-        codes = [code_of(pid) for pid in children]
-    print(json.dumps(codes))
+def all_at_once(jobs: list[dict[str, Any]]) -> list[int]:
+    """Exit codes of jobs that begin at the same moment."""
+    gate = os.pipe()
+    children = [child(job, gate) for job in jobs]
+    os.close(gate[1])
+    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
 
 
 if __name__ == "__main__":
-    go()
+    given = json.loads(sys.argv[1])
+    json.dump(all_at_once(given) if len(sys.argv) > 2 else one_after_the_other(given), sys.stdout)
