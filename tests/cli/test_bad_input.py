@@ -17,22 +17,6 @@ LONGMEMEVAL = [
 ]  # fmt: skip
 
 
-def refused(desk: Any, code: int, *arguments: str, says: tuple[str, ...] = ()) -> str:
-    """Run a command that must be refused in this way, and return its message."""
-    before = desk.tree()
-    done = desk.run(*arguments)
-    assert (done.code, done.out) == (code, ""), done.err
-    messages = [line for line in done.err.splitlines() if not line.startswith(("[", "  allowed:", "  fix:"))]
-    assert len(messages) == 1, done.err
-    assert messages[0].startswith("harness: ")
-    assert "Traceback" not in done.err
-    assert "internal error" not in done.err
-    for word in says:
-        assert word in done.err
-    assert desk.tree() == before
-    return str(done.err)
-
-
 FILES: dict[str, tuple[bytes | None, str]] = {
     "missing": (None, "no such file"),
     "empty": (b"", "the file is empty"),
@@ -49,7 +33,7 @@ FILES: dict[str, tuple[bytes | None, str]] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_no_locomo_file(locked: Any, tmp_path: Path, name: str) -> None:
+def test_what_is_no_locomo_file(refused: Any, locked: Any, tmp_path: Path, name: str) -> None:
     """A file that is missing, empty, cut off or something else is refused by name; no benchmark is left behind."""
     content, says = FILES[name]
     path = tmp_path / f"{name}.json"
@@ -58,25 +42,25 @@ def test_what_is_no_locomo_file(locked: Any, tmp_path: Path, name: str) -> None:
     refused(locked, 2, "data", "import", "locomo", str(path), says=(path.name, says))
 
 
-def test_a_folder_instead_of_a_file(locked: Any, tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file(refused: Any, locked: Any, tmp_path: Path) -> None:
     """A folder given as the data file is refused."""
     refused(locked, 2, "data", "import", "locomo", str(tmp_path), says=("folder",))
 
 
-def test_an_unknown_variant(locked: Any, tiny_locomo: Path) -> None:
+def test_an_unknown_variant(refused: Any, locked: Any, tiny_locomo: Path) -> None:
     """A file in LoCoMo's format that is no known variant needs --allow-unknown."""
     refused(locked, 2, "data", "import", "locomo", str(tiny_locomo), says=("--allow-unknown",))
     assert locked.run("data", "import", "locomo", str(tiny_locomo), "--allow-unknown").code == 0
 
 
-def test_a_dev_conversation_that_is_not_there(locked: Any, tiny_locomo: Path) -> None:
+def test_a_dev_conversation_that_is_not_there(refused: Any, locked: Any, tiny_locomo: Path) -> None:
     """An unknown conversation for development is refused before anything is written."""
     words = ("data", "import", "locomo", str(tiny_locomo), "--allow-unknown", "--dev", "conv-99")
     refused(locked, 2, *words, says=("conv-99",))
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "Upper", "a/b", ""])
-def test_a_name_that_could_be_a_path(locked: Any, tiny_locomo: Path, name: str) -> None:
+def test_a_name_that_could_be_a_path(refused: Any, locked: Any, tiny_locomo: Path, name: str) -> None:
     """A benchmark's name must not lead anywhere else."""
     refused(locked, 2, "data", "import", "locomo", str(tiny_locomo), "--allow-unknown", "--name", name)
 
@@ -112,7 +96,7 @@ DEV: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", DEV)
-def test_what_dev_refuses(locked: Any, name: str) -> None:
+def test_what_dev_refuses(refused: Any, locked: Any, name: str) -> None:
     """A version, parameter, key or value that does not exist is refused, with the nearest one that does."""
     arguments, says = DEV[name]
     refused(locked, 2, "dev", *arguments, says=says)
@@ -144,7 +128,7 @@ DOCUMENTS: dict[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("command", ["check", "lock"])
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_what_a_document_must_not_say(locked: Any, name: str, command: str) -> None:
+def test_what_a_document_must_not_say(refused: Any, locked: Any, name: str, command: str) -> None:
     """A document that could be misread is neither checked nor locked; the message names what and where."""
     shutil.rmtree(locked.root / "preregistrations" / "ledger")
     shutil.rmtree(locked.root / "runs" / "full", ignore_errors=True)
@@ -159,188 +143,3 @@ def test_what_a_document_must_not_say(locked: Any, name: str, command: str) -> N
         assert {"slice": "temporl", "todo": "TODO"}[name] in done.out
         return
     refused(locked, 2, "prereg", command, "raw-only", says=says)
-
-
-def test_new_documents_that_are_refused(locked: Any) -> None:
-    """`prereg new` refuses a taken id, a file that is not there, and sizes that are no fractions."""
-    frozen = ("--from", "experiments/raw-only/frozen.yaml")
-    refused(locked, 2, "prereg", "new", "raw-only", *frozen, says=("the document exists",))
-    refused(locked, 2, "prereg", "new", "b", "--from", "experiments/none/frozen.yaml", says=("harness freeze",))
-    refused(locked, 2, "prereg", "new", "b", "--from", "/etc/passwd", says=("in this workspace",))
-    refused(locked, 2, "prereg", "new", "b", *frozen, "--superior", "2%", says=("2%", "fraction"))
-    refused(locked, 2, "prereg", "new", "b", *frozen, "--superior", "3", says=("fraction",))
-    refused(locked, 2, "prereg", "new", "b", *frozen, "--superior", "0.02", "--non-inferior", "0.01")
-    refused(locked, 2, "prereg", "new", "b", *frozen, "--guard", "temporal", says=("SLICE:DROP",))
-    refused(locked, 2, "prereg", "new", "b", *frozen, "--guard", "temporal:nan", says=("fraction",))
-    refused(locked, 2, "prereg", "new", "b", *frozen, "--primary", "R@ten", says=("R@ten",))
-    refused(locked, 2, "prereg", "new", "../b", *frozen, says=("is not an id",))
-
-
-def test_full_runs_only_what_was_locked(locked: Any) -> None:
-    """A full run takes no sweep, no override, no other version, and no document that is not locked."""
-    assert locked.second().code == 0
-    refused(locked, 2, "full", "second", says=("second is not locked", "harness prereg lock second"))
-    refused(locked, 2, "full", "raw-only", "-m", says=("-m", "neither sweeps nor overrides"))
-    refused(locked, 2, "full", "raw-only", "retrieval.k1=0.9", says=("retrieval.k1=0.9",))
-    refused(locked, 2, "full", "raw-only", "k=5", "-m", says=("neither sweeps nor overrides",))
-    refused(locked, 2, "full", "raw-only", "--retrieval-version", "bm25-edges", says=("locked candidate is bm25",))
-    assert locked.kinds() == ["lock"]
-
-
-def test_full_accepts_the_version_that_was_locked(locked: Any) -> None:
-    """--retrieval-version is accepted where it says what the lock says."""
-    assert locked.run("full", "raw-only", "--retrieval-version", "bm25").code == 0
-
-
-UNKNOWN = (
-    ("full",), ("verdict",), ("report",), ("prereg", "check"), ("prereg", "lock"), ("prereg", "show"),
-    ("prereg", "abandon", "--reason", "r"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("command", UNKNOWN)
-def test_an_id_that_is_not_there(locked: Any, command: tuple[str, ...]) -> None:
-    """An unknown id, and a word that can be none, are refused by every command that takes one."""
-    refused(locked, 2, *command, "nobody", says=("nobody",))
-    refused(locked, 2, *command, "../nobody")
-    refused(locked, 2, *command, "No Body")
-
-
-def test_verify_of_an_id_that_is_not_there_does_not_pass(locked: Any) -> None:
-    """Nothing passes for lack of content: an unknown id is a FAIL (3)."""
-    code, status, _ = locked.verify("nobody")
-    assert (code, status["lock"], status["decision"]) == (3, "FAIL", "NOTRUN")
-
-
-@pytest.mark.parametrize("command", [("verdict", "raw-only"), ("report", "raw-only")])
-def test_a_verdict_that_is_not_there_yet(locked: Any, command: tuple[str, ...]) -> None:
-    """Before the full run there is neither verdict nor page, and the message says what makes them."""
-    refused(locked, 2, *command, says=("no verdict", "harness full raw-only"))
-
-
-COMMANDS = (("dev",), ("freeze", "latest", "--name", "a"), ("prereg", "list"), ("full", "a"), ("verify", "a"),
-            ("verdict", "a"), ("report", "a"), ("data", "list"), ("data", "import", "synthetic"),
-            ("versions", "in-force"))  # fmt: skip
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_no_workspace(desk: Any, command: tuple[str, ...]) -> None:
-    """Outside a workspace every command that needs one says how to make it, and makes nothing."""
-    refused(desk, 2, *command, says=("no workspace here", "harness init"))
-
-
-def test_words_that_are_no_command(desk: Any) -> None:
-    """An unknown command or subcommand is refused with the nearest one; nothing is imported or made."""
-    refused(desk, 2, "verfy", says=("no command 'verfy'",))
-    for words, meant in ((("verfy", "a"), "verify"), (("prereg", "lok", "a"), "lock"), (("data", "imprt"), "import")):
-        done = desk.run(*words)
-        assert (done.code, f"did you mean '{meant}'?" in done.err) == (2, True), done.err
-    refused(desk, 2, "verify", says=("id", "--help"))
-    refused(desk, 2, "prereg", "list", "--jsn", says=("--jsn",))
-
-
-def test_no_dev_run_to_freeze(locked: Any) -> None:
-    """A dev run that does not exist is refused with those that do; a damaged one is named."""
-    run = next((locked.root / "runs" / "dev").glob("2*"))
-    refused(locked, 2, "freeze", "nothing", "--name", "a", says=(run.name,))
-    refused(locked, 2, "freeze", "latest", "--name", "../a")
-    (run / "result.json").write_text("{", encoding="utf-8")
-    refused(locked, 2, "freeze", "latest", "--name", "a", says=("damaged",))
-
-
-@pytest.mark.parametrize("content", ["[]", "12", '{"format": 1}'])
-def test_a_dev_result_that_is_something_else(locked: Any, content: str) -> None:
-    """A result file that is JSON and no dev result is refused as damaged."""
-    next((locked.root / "runs" / "dev").glob("*/result.json")).write_text(content, encoding="utf-8")
-    refused(locked, 2, "freeze", "latest", "--name", "a", says=("damaged",))
-
-
-def test_a_missing_ledger(finished: Any) -> None:
-    """A ledger that is gone although a run says there was one is an integrity failure (3), for every command."""
-    shutil.rmtree(finished.root / "preregistrations" / "ledger")
-    for words in (("full", "raw-only"), ("verdict", "raw-only"), ("report", "raw-only"), ("prereg", "list"),
-                  ("prereg", "check", "raw-only"), ("prereg", "lock", "raw-only"), ("versions", "in-force"),
-                  ("dev", "retrieval.layers=[raw]")):  # fmt: skip
-        refused(finished, 3, *words, says=("ledger",))
-    code, status, _ = finished.verify()
-    assert (code, status["chain"]) == (3, "FAIL")
-
-
-def test_a_ledger_that_was_edited(finished: Any) -> None:
-    """An entry that was changed is an integrity failure (3) by its file's name."""
-    entry = finished.entry_files()[0]
-    entry.write_text(entry.read_text(encoding="utf-8").replace('"look":1', '"look":2'), encoding="utf-8")
-    refused(finished, 3, "verdict", "raw-only", says=(entry.name,))
-
-
-@pytest.mark.parametrize("words", [("dev", "retrieval.layers=[raw]"), ("full", "raw-only")], ids=" ".join)
-def test_an_unwritable_runs_folder(locked: Any, words: tuple[str, ...]) -> None:
-    """Where runs cannot be written the command ends (4) before any work."""
-    shutil.rmtree(locked.root / "runs")
-    (locked.root / "runs").write_text("a file in its place", encoding="utf-8")
-    message = refused(locked, 4, *words, says=("cannot be written",))
-    assert "ranking" not in message
-
-
-def test_an_unwritable_ledger(locked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the ledger cannot be written a full run ends (4) before any ranking."""
-    from harness.errors import EnvironmentProblem
-    from harness.ledger.entries import Ledger
-
-    def refuse(_: Ledger) -> None:
-        raise EnvironmentProblem("the ledger cannot be written", where="ledger")
-
-    monkeypatch.setattr(Ledger, "check_writable", refuse)
-    message = refused(locked, 4, "full", "raw-only")
-    assert "ranking" not in message
-
-
-def test_a_place_where_no_workspace_can_be_laid(desk: Any) -> None:
-    """`init` on a file ends with 4 and the place."""
-    (desk.root / "file").write_text("", encoding="utf-8")
-    refused(desk, 4, "init", str(desk.root / "file"), says=("file",))
-
-
-def test_damaged_data(locked: Any) -> None:
-    """A damaged manifest or benchmark file is named (2 or 3), never a traceback."""
-    folder = locked.root / "data" / "synthetic"
-    manifest = folder / "manifest.json"
-    good = manifest.read_bytes()
-    for bad in (b"", b"{", b"[]", b'{"format": 1}'):
-        manifest.write_bytes(bad)
-        for words in (("data", "list"), ("full", "raw-only"), ("versions", "in-force")):
-            before = locked.tree()
-            done = locked.run(*words)
-            assert done.code in (2, 3), (bad, words, done.err)
-            assert "manifest.json" in done.err
-            assert locked.tree() == before
-    manifest.write_bytes(good)
-    for name in ("corpus.parquet", "heldout-questions.parquet", "heldout-labels.parquet"):
-        kept = (folder / name).read_bytes()
-        (folder / name).write_bytes(kept[: len(kept) // 2])
-        done = locked.run("full", "raw-only")
-        assert done.code in (2, 3), (name, done.err)
-        assert name in done.err
-        assert "verdict" not in locked.kinds()
-        (folder / name).write_bytes(kept)
-    assert locked.run("full", "raw-only").code == 0
-
-
-def test_one_fault_more_is_internal_and_says_so(locked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no user's mistake ends with 1, one line and the way to see more; a full disk ends with 4."""
-    import errno
-
-    def fault(_: Any) -> Any:
-        raise ZeroDivisionError("by hand")
-
-    def full_disk(_: Any) -> Any:
-        raise OSError(errno.ENOSPC, "No space left on device", "somewhere")
-
-    monkeypatch.delenv("HARNESS_DEBUG", raising=False)
-    monkeypatch.setattr("harness.workflow.workspace.open_workspace", fault)
-    done = locked.run("prereg", "list")
-    assert done.code == 1
-    assert "internal error: ZeroDivisionError: by hand" in done.err
-    assert "HARNESS_DEBUG=1" in done.err
-    monkeypatch.setattr("harness.workflow.workspace.open_workspace", full_disk)
-    refused(locked, 4, "prereg", "list", says=("No space left", "somewhere"))

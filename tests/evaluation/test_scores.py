@@ -1,5 +1,6 @@
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,6 +183,15 @@ def test_scoring_needs_labels_of_the_same_questions():
         scored([[1], [2]], labelled([[1]]), "R@10")
 
 
+def test_evidence_of_an_overlay_needs_an_overlay():
+    """A measure on an overlay's evidence is refused where none was imported, and reads it where one was."""
+    labels = labelled([[1]])
+    with pytest.raises(UsageProblem, match="imported without an overlay"):
+        scored([[2]], labels, "R(evidence=overlay)@10")
+    _, values = scored([[2]], replace(labels, overlay=Groups.of([[2]])), "R@10", "R(evidence=overlay)@10")
+    assert values == [[0.0], [1.0]]
+
+
 documents = st.lists(st.sampled_from(sorted(DOCUMENTS)), unique=True, max_size=9)
 evidence = st.lists(st.integers(0, 8), unique=True, max_size=4)
 EVERY = [
@@ -218,11 +228,13 @@ def test_equals_a_walk_down_the_ranking(cases):
     repaired = [found for _, found, _ in cases]
     published = [found[1:] for found in repaired]
     totals = [len(found) + dangling for found, (_, _, dangling) in zip(published, cases, strict=True)]
-    labels = labelled(repaired, published, totals)
+    overlaid = [sorted({*found[:1], extra + 1}) for found, (_, _, extra) in zip(repaired, cases, strict=True)]
+    labels = replace(labelled(repaired, published, totals), overlay=Groups.of(overlaid))
+    columns = {"repaired": repaired, "published": published, "overlay": overlaid}
     scores = score(ranked(rows), labels, Credit.of(DOCUMENTS), EVERY)
     for measure in EVERY:
-        wanted = published if measure.evidence == "published" else repaired
-        counts = totals if measure.evidence == "published" else [len(found) for found in repaired]
+        wanted = columns[measure.evidence]
+        counts = totals if measure.evidence == "published" else [len(found) for found in wanted]
         expected = [walked(measure, *question) for question in zip(rows, wanted, counts, strict=True)]
         values = scores.values[measure]
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)

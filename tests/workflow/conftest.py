@@ -121,8 +121,9 @@ class Desk:
     def verify(self, identifier: str = ID) -> tuple[int, dict[str, str], dict[str, str]]:
         """Exit code of `verify`, then status and reason of every named check."""
         done = self.run("verify", identifier, "--json")
-        found = done.json["checks"]
-        return done.code, {c["name"]: c["status"] for c in found}, {c["name"]: c["reason"] for c in found}
+        found = {check["name"]: check for check in done.json["checks"]}
+        status, reason = ({name: check[key] for name, check in found.items()} for key in ("status", "reason"))
+        return done.code, status, reason
 
     def tree(self) -> dict[str, str]:
         """Relative path → digest of its content, for everything in the workspace."""
@@ -169,7 +170,7 @@ class WholeWay:
 
     @property
     def state(self) -> Path:
-        """What the finished workspace left in the user's state folder."""
+        """The user's state folder after the full run."""
         return self.base / "state"
 
     def watched(self, name: str) -> list[tuple[str, str]]:
@@ -202,8 +203,7 @@ def whole_way(tmp_path_factory: pytest.TempPathFactory) -> WholeWay:
     kept = base / "calls.json"
     if not kept.exists():  # two folders of tests share it
         base.mkdir()
-        calls = _go(base)
-        kept.write_text(json.dumps(calls), encoding="utf-8")
+        kept.write_text(json.dumps(_go(base)), encoding="utf-8")
     return WholeWay(base, {name: Result(*call) for name, call in json.loads(kept.read_text(encoding="utf-8")).items()})
 
 
@@ -288,7 +288,6 @@ class Crash:
             env=environment(Path(), HARNESS_DEBUG=""),
             capture_output=True,
             text=True,
-            check=False,
             timeout=300,
         )
         sys.stderr.write(done.stderr)  # shown where a test fails

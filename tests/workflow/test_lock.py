@@ -108,9 +108,9 @@ def test_a_reused_heldout_set_is_named_on_page_and_verdict(finished: Any) -> Non
     assert finished.payload("verdict")["alpha_k"] == pytest.approx(alpha(2))
     for name in ("report.md", "report.html"):
         text = finished.full(name, "second").read_text(encoding="utf-8")
-        assert "reused" in text
+        assert "Reused: error rate not controlled" in text
         assert "straw" in text.lower()
-        assert "reused" not in finished.full(name).read_text(encoding="utf-8")
+        assert "Reused" not in finished.full(name).read_text(encoding="utf-8")
     assert finished.run("verify", "second").code == 0
     assert finished.run("verify", "raw-only").code == 0
 

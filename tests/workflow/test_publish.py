@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import Any
 
 
@@ -17,8 +18,6 @@ def test_an_edited_or_missing_page_is_made_again(finished: Any) -> None:
 
 def test_the_page_needs_no_benchmark(finished: Any) -> None:
     """A colleague without the data can make the page again."""
-    import shutil
-
     good = finished.full("report.md").read_bytes()
     shutil.rmtree(finished.root / "data" / "synthetic")
     assert finished.run("report", "raw-only").code == 0

@@ -24,7 +24,7 @@ def test_a_planted_bug_in_a_measure_is_found_by_name(locked: Any, monkeypatch: p
         assert locked.run("full", "raw-only").code in (0, 10, 20)
     code, status, reason = locked.verify()
     assert (code, status["measures"]) == (3, "FAIL")
-    assert "R@10" in reason["measures"]
+    assert "R(credit=source)@10, baseline" in reason["measures"]
     assert (status["chain"], status["rankings"]) == ("PASS", "PASS")
 
 

@@ -15,6 +15,7 @@ from harness.evaluation.statistics.bounds import (
     cluster_error,
     lower_bound,
     minimum_detectable,
+    mirrored,
     p_above,
     p_below,
     pair,
@@ -149,6 +150,16 @@ def test_exchanging_the_systems_mirrors_everything(values, alpha, rho, threshold
     assert upper_bound(found, alpha, rho) == pytest.approx(-lower_bound(mirror, alpha, rho), abs=1e-12)
     assert p_below(found, threshold, rho) == pytest.approx(p_above(mirror, -threshold, rho), abs=1e-12)
     assert lower_bound(found, alpha, rho) - 1e-12 <= found.estimate <= upper_bound(found, alpha, rho) + 1e-12
+
+
+@given(samples)
+def test_the_mirror_describes_the_exchanged_systems(values):
+    """Mirroring a description gives that of the differences with their signs changed, counts included."""
+    mirror, expected = mirrored(paired(values)), paired([(-d, g) for d, g in values])
+    counts = [(one.n, one.wins, one.defeats, one.ties) for one in (mirror, expected)]
+    assert counts[0] == counts[1]
+    sums = [[one.gains, one.losses, one.deviation, *one.sums] for one in (mirror, expected)]
+    assert sums[0] == pytest.approx(sums[1], abs=1e-12)
 
 
 @given(samples, alphas, rhos, st.floats(-0.9, 0.9))
