@@ -34,7 +34,9 @@ def run_dev(options: argparse.Namespace, console: Console) -> int:
     flags = [word for word in options.rest if word.startswith("-")]
     if options.multirun or "," in (options.retrieval_version or ""):
         what = "sweeps are not there yet: harness dev makes one run of one version"
-        raise UsageProblem(what, where="-m", fix="run harness dev once for every choice")
+        raise UsageProblem(
+            what, where="-m" if options.multirun else "--retrieval-version", fix="run harness dev once for every choice"
+        )
     if flags:
         raise UsageProblem(f"unknown flag {flags[0]}", where="harness dev", fix="harness dev --help")
     workspace = open_workspace(options.workspace)

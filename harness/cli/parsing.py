@@ -18,12 +18,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing and exiting."""
+        where = self.prog.removeprefix("harness").strip()  # the line begins with the program's name already
         wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if wrong:
             choices = re.findall(r"[\w-]+", wrong[2])
             hint = did_you_mean(wrong[1], choices)
-            raise UsageProblem(f"no command {wrong[1]!r}", where=self.prog, allowed=", ".join(choices), fix=hint)
-        raise UsageProblem(message, where=self.prog, fix=f"{self.prog} --help")
+            raise UsageProblem(f"no command {wrong[1]!r}", where=where, allowed=", ".join(choices), fix=hint)
+        raise UsageProblem(message, where=where, fix=f"{self.prog} --help")
 
 
 def command(

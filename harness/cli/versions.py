@@ -6,6 +6,7 @@ import argparse
 
 from harness.cli.console import Console, table
 from harness.cli.parsing import Commands, command
+from harness.errors import IntegrityProblem
 
 
 def add(commands: Commands) -> None:
@@ -30,14 +31,17 @@ def _list(console: Console) -> int:
     from harness.retrieval.registry import VERSIONS
 
     known, now = recorded(), current()
-    states = {name: "as recorded" if known.get(name) == now[name] else "CHANGED" for name in VERSIONS}
+    states = {
+        name: "not recorded" if name not in known else "as recorded" if known[name] == now[name] else "CHANGED"
+        for name in VERSIONS
+    }
     rows = [[name, states[name], now[name][:19], version.summary] for name, version in VERSIONS.items()]
     value = [
         {"name": name, "summary": version.summary, "fingerprint": now[name], "recorded": known.get(name)}
         for name, version in VERSIONS.items()
     ]
     console.result(value, table(["version", "behaviour", "fingerprint", "what it does"], rows, text_columns=4))
-    return 0 if all(state == "as recorded" for state in states.values()) else 3
+    return IntegrityProblem.exit_code if "CHANGED" in states.values() else 0
 
 
 def _show(options: argparse.Namespace, console: Console) -> int:

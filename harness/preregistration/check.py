@@ -162,7 +162,7 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
     missing = [str(m) for m in document.measures() if str(m) not in evidence.frozen.get("measures", {})]
     if missing:
         says = f"never produced on dev: {', '.join(missing)}"
-        more = f"{fix} (add measures=[{','.join(missing)}] to harness dev)"
+        more = f"{fix} (add 'measures=[{','.join(missing)}]' to harness dev)"
         return [Finding(REFUSED, "rehearsal", says, more, may_acknowledge=True)]
     return [Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")]
 

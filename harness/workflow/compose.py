@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from harness.errors import UsageProblem, did_you_mean
 from harness.evaluation.measure import Measure, parse_measure
 from harness.retrieval.registry import VERSIONS, select
 from harness.retrieval.version import Configured, Engine
+
+_MEASURE = re.compile(r"[A-Za-z]+(?:\([^()]*\))?@[0-9]+")
 
 
 class _Benchmark(BaseModel):
@@ -73,9 +76,22 @@ def compose_dev(version: str | None, overrides: Sequence[str], present: Sequence
             raise UsageProblem(what, fix="give one of them")
         chosen = [f"retrieval={version}", *(o for o in chosen if not o.startswith("retrieval="))]
     names = [override.partition("=")[0].lstrip("+~") for override in chosen]
-    if "benchmark" not in names and "benchmark.name" not in names and len(present) == 1:
+    if "benchmark" not in names and "benchmark.name" not in names and present:
+        if len(present) > 1:
+            what = "several benchmarks are imported: which one?"
+            raise UsageProblem(what, allowed=", ".join(present), fix=f"add benchmark.name={present[0]}")
         chosen.append(f"benchmark.name={present[0]}")
-    return _validated(_compose(chosen, own), overrides)
+    return _validated(_compose([_quoted_measures(override) for override in chosen], own), overrides)
+
+
+def _quoted_measures(override: str) -> str:
+    """``measures=[R(credit=source)@10]`` with quotes inside, without which Hydra cannot read the brackets."""
+    key, _, value = override.partition("=")
+    inside = value.strip().removeprefix("[").removesuffix("]")
+    found = _MEASURE.findall(inside)
+    if key.strip("+ ") != "measures" or ",".join(found) != re.sub(r"\s", "", inside):
+        return override
+    return f"{key}=[{','.join(json.dumps(name) for name in found)}]"
 
 
 def _compose(overrides: list[str], own: Path) -> dict[str, Any]:
@@ -98,16 +114,20 @@ def _compose(overrides: list[str], own: Path) -> dict[str, Any]:
 
 def _as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
     """Hydra's error as one of ours, with a suggestion where a name was misspelt."""
-    text = str(error.__cause__ or error)
+    text = f"{error.__cause__ or ''} {error}".strip()
+    if "multirun" in text:
+        swept = next((override for override in overrides if "," in override), "")
+        what = "several values at once are a sweep, and sweeps are not there yet"
+        return UsageProblem(what, where=swept, fix="run harness dev once for every value")
     for override in overrides:
         key, _, value = override.partition("=")
         name = key.lstrip("+~")
-        if name == "retrieval" and value not in VERSIONS:
+        if name == "retrieval" and f"retrieval/{value}" in text:
             hint = did_you_mean(value, VERSIONS)
             return UsageProblem(
                 f"no retrieval version {value!r}", where=override, allowed=", ".join(VERSIONS), fix=hint
             )
-        if name.startswith("retrieval.") and name in f"{text} {error}":
+        if name.startswith("retrieval.") and name.removeprefix("retrieval.") in text:
             known = sorted({field for version in VERSIONS.values() for field in version.parameters.model_fields})
             hint = did_you_mean(name.removeprefix("retrieval."), known)
             what = f"no parameter {name.removeprefix('retrieval.')!r}"
@@ -132,7 +152,8 @@ def _validated(value: Mapping[str, Any], overrides: Sequence[str]) -> DevConfig:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        hint = did_you_mean(str(first["loc"][-1]), _Config.model_fields)
+        unknown = first["type"] == "extra_forbidden"
+        hint = did_you_mean(str(first["loc"][-1]), _Config.model_fields) if unknown else ""
         what = f"{name}: {first['msg'][0].lower()}{first['msg'][1:]} (given: {first.get('input')!r})"
         raise UsageProblem(what, where="configuration", fix=hint) from None
     settings = dict(config.retrieval)

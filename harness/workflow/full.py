@@ -114,7 +114,7 @@ def check_unchanged(workspace: Workspace, lock: Entry) -> Preregistration:
     """
     identifier = lock.payload["id"]
     path = workspace.document(identifier)
-    fix = f"restore it (git checkout -- {path.name}), or harness prereg abandon {identifier}"
+    fix = f"restore it (git checkout -- preregistrations/{path.name}), or harness prereg abandon {identifier}"
     if not path.exists():
         raise IntegrityProblem("the locked document is missing", where=str(path), fix=fix)
     document = load_document(path)

@@ -16,7 +16,7 @@ from harness.ledger import durable
 from harness.ledger.entries import Entry
 from harness.ledger.looks import look_number, write_question_set
 from harness.ledger.state import Life, Stage, life
-from harness.preregistration.check import Evidence, Finding, check, refusals
+from harness.preregistration.check import REFUSED, Evidence, Finding, check, refusals
 from harness.preregistration.document import Preregistration, load_document
 from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.fingerprint import code_digest, fingerprint
@@ -56,7 +56,12 @@ def check_document(workspace: Workspace, identifier: str) -> Checked:
         fingerprints={"baseline": fingerprint(document.baseline), "candidate": fingerprint(document.candidate)},
         frozen=read_frozen(workspace, document.model.candidate.frozen),
     )
-    return Checked(document, check(document, evidence), evidence, because, members)
+    findings = check(document, evidence)
+    stage = life(entries, document.id).stage
+    if stage is not Stage.DRAFT:
+        says = f"it is {stage.lower()} already, and a promise is made once"
+        findings.insert(0, Finding(REFUSED, "document", says, "write a new document under a new id"))
+    return Checked(document, findings, evidence, because, members)
 
 
 def read_frozen(workspace: Workspace, name: str | None) -> Mapping[str, Any] | None:

@@ -120,5 +120,5 @@ def _record(present: Life) -> list[tuple[str, str]]:
 def _git_words(git: Mapping[str, Any]) -> str:
     commit = git.get("commit")
     if not commit:
-        return "no git repository"
+        return "none: no git repository, or no commit in it yet"
     return f"{commit}{' with uncommitted changes' if git.get('dirty') else ''}"

@@ -126,8 +126,9 @@ def reproduce(recipe: Recipe, data: Path | None, progress: Callable[[str], None]
     benchmark = _import(recipe, data)
     found = benchmark.digests()["corpus"]
     if found != recipe.benchmark.corpus:
-        what = f"the corpus is not the recipe's: {found[:19]}… instead of {recipe.benchmark.corpus[:19]}…"
-        raise ReproductionFailed(what, where=str(data or ""), fix=f"give {recipe.benchmark.expects}")
+        what = f"the corpus is not the recipe's: its fingerprint is {found}"
+        fix = f"give {recipe.benchmark.expects}" if data else "use the version of this tool that the recipe names"
+        raise ReproductionFailed(what, where=str(data or ""), allowed=recipe.benchmark.corpus, fix=fix)
     lines = []
     for run in recipe.runs:
         progress(run.title)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from harness.benchmarks.columns import benchmark_digest, labels_digest, questions_digest
 from harness.benchmarks.library import names
 from harness.digest import digest_rows
-from harness.errors import HarnessError
+from harness.errors import HarnessError, UsageProblem
 from harness.ledger.head import user_witness_path
-from harness.ledger.state import Life, life
+from harness.ledger.state import Life, Stage, life
 from harness.verifier import Check
 from harness.verifier import verify as verify_minimum
 from harness.workflow import runfiles
@@ -22,7 +22,12 @@ ORDER = ("chain", "head", "lock", "documents", "data", "rankings", "measures", "
 
 
 def verify_run(workspace: Workspace, identifier: str) -> list[Check]:
-    """Every named check on one document, in the order in which they are printed."""
+    """Every named check on one document, in the order in which they are printed.
+
+    Raises:
+        UsageProblem: the document was never locked here, so there is nothing to verify.
+    """
+    _refuse_draft(workspace, identifier)
     checks = {check.name: check for check in _minimum(workspace, identifier)}
     try:
         present = life(workspace.entries(), identifier)
@@ -37,6 +42,20 @@ def verify_run(workspace: Workspace, identifier: str) -> list[Check]:
         checks["mirror"] = _mirror(workspace, present)
     checks["signature"] = Check("signature", "NOTRUN", "the ledger is not signed")
     return [checks[name] for name in ORDER if name in checks]
+
+
+def _refuse_draft(workspace: Workspace, identifier: str) -> None:
+    if workspace.full_run(identifier).exists() or not workspace.ledger.root.exists():
+        return  # something was recorded once, or the ledger is gone: the checks say what
+    try:
+        stage = life(workspace.ledger.read(missing_ok=True), identifier).stage
+    except HarnessError:
+        return
+    if stage is Stage.DRAFT:
+        known = "it was never locked" if workspace.document(identifier).exists() else "there is no such document"
+        raise UsageProblem(
+            f"nothing to verify: {known}", where=identifier, fix="harness prereg list shows the documents"
+        )
 
 
 def stands(checks: list[Check]) -> bool:
