@@ -10,8 +10,10 @@ in the same sequence there and here, and IEEE 754 does the rest.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,9 @@ from harness.retrieval.ranking import Ranking
 
 # score cells (questions × documents) held at once: 32 MB of float64
 _BLOCK_CELLS = 4_000_000
+
+# the least positive float64: a document that matches nothing scores 0 and is not retrieved
+_LEAST = math.ulp(0.0)
 
 
 @dataclass(frozen=True)
@@ -115,19 +120,23 @@ def build_index(documents: Documents, *, k1: float, b: float) -> LexicalIndex:
         k1: how quickly repetitions of a term saturate.
         b: how strongly long documents are discounted, 0 to 1.
     """
-    vocabulary: dict[str, int] = {}
-    terms = np.array(
-        [vocabulary.setdefault(token, len(vocabulary)) for row in documents.tokens for token in row], dtype=np.int64
-    )
-    lengths = np.array([len(row) for row in documents.tokens], dtype=np.int64)
+    lengths = np.fromiter(map(len, documents.tokens), dtype=np.int64, count=len(documents))
+    # a new term gets the next number; map and fromiter keep the loop out of Python's own bytecode
+    numbering: defaultdict[str, int] = defaultdict(count().__next__)
+    flat = chain.from_iterable(documents.tokens)
+    terms = np.fromiter(map(numbering.__getitem__, flat), dtype=np.int64, count=int(lengths.sum()))
+    vocabulary = dict(numbering)
     owner = np.repeat(np.arange(len(documents)), lengths)
     n_partitions = int(documents.partition.max(initial=-1)) + 1
     bounds = np.searchsorted(documents.partition, np.arange(n_partitions + 1)).astype(np.int64)
     pair_of_token = documents.partition[owner].astype(np.int64) * max(1, len(vocabulary)) + terms
     keys, frequency = np.unique(pair_of_token * max(1, len(documents)) + owner, return_counts=True)
     pair, document = np.divmod(keys, max(1, len(documents)))
-    pairs, starts = np.unique(pair, return_index=True)
-    starts = np.append(starts, len(pair))
+    # pairs are sorted already: a new one begins wherever the value changes
+    starts = (
+        np.flatnonzero(np.concatenate([[True], pair[1:] != pair[:-1], [True]])) if len(pair) else np.zeros(1, np.int64)
+    )
+    pairs = pair[starts[:-1]]
     sizes = np.diff(bounds)
     totals = np.bincount(documents.partition, weights=lengths, minlength=n_partitions)
     average = totals / np.maximum(sizes, 1)
@@ -143,9 +152,12 @@ def inverse_document_frequency(size: NDArray[np.int64], containing: NDArray[np.i
     By ``math.log``, one call a distinct pair: numpy's vectorised logarithm differs from it in the last bit on
     some processors, and the reference engine uses ``math.log``.
     """
-    pairs, place = np.unique(np.stack([size, containing]), axis=1, return_inverse=True)
-    values = [math.log((n_all - n + 0.5) / (n + 0.5) + 1) for n_all, n in pairs.T.tolist()]
-    return np.array(values, dtype=np.float64)[place.ravel()]
+    width = int(containing.max(initial=0)) + 1
+    distinct, place = np.unique(size * width + containing, return_inverse=True)
+    values = [
+        math.log((n_all - n + 0.5) / (n + 0.5) + 1) for n_all, n in (divmod(key, width) for key in distinct.tolist())
+    ]
+    return np.array(values, dtype=np.float64)[place]
 
 
 def top_k(scores: NDArray[np.float64], depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -154,18 +166,20 @@ def top_k(scores: NDArray[np.float64], depth: int) -> tuple[NDArray[np.int64], N
     Returns:
         Rows (never decreasing), columns and scores, aligned.
     """
-    width = scores.shape[1]
+    height, width = scores.shape
+    threshold = np.full((height, 1), _LEAST)
     if depth < width:
-        threshold = np.partition(scores, width - depth, axis=1)[:, width - depth : width - depth + 1]
         # every column equal to the threshold stays in, so that the tie rule and not the partition decides
-        rows, columns = np.nonzero((scores >= threshold) & (scores > 0))
-    else:
-        rows, columns = np.nonzero(scores > 0)
-    values = scores[rows, columns]
-    order = np.lexsort((columns, -values, rows))
+        kth = np.partition(scores, width - depth, axis=1)[:, width - depth : width - depth + 1]
+        threshold = np.maximum(threshold, kth)
+    cells = np.flatnonzero(scores >= threshold)
+    rows, columns = np.divmod(cells, width)
+    values = scores.ravel()[cells]
+    # cells come row by row and column by column, and lexsort is stable: ties stay in column order
+    order = np.lexsort((-values, rows))
     rows, columns, values = rows[order], columns[order], values[order]
-    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    keep = rank < depth
+    counts = np.bincount(rows, minlength=height)
+    keep = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts) < depth
     return rows[keep], columns[keep], values[keep]
 
 
@@ -173,6 +187,8 @@ def _flatten(
     tokens: Sequence[Sequence[str]], vocabulary: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Owner and term number of every known token, in order."""
-    numbers = [(index, vocabulary[token]) for index, row in enumerate(tokens) for token in row if token in vocabulary]
-    table = np.array(numbers, dtype=np.int64).reshape(len(numbers), 2)
-    return table[:, 0], table[:, 1]
+    lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    flat = chain.from_iterable(tokens)
+    terms = np.fromiter(map(vocabulary.get, flat, repeat(-1)), dtype=np.int64, count=int(lengths.sum()))
+    owner = np.repeat(np.arange(len(tokens)), lengths)
+    return owner[terms >= 0], terms[terms >= 0]

@@ -109,9 +109,7 @@ def test_racing_appends(ledger, run, tmp_path):
         process.stdout.readline()
     start.touch()
     heads = []
-    while any(
-        process.poll() is None for process in processes
-    ):  # readers need no lock and see only whole states
+    while any(process.poll() is None for process in processes):  # readers need no lock and see only whole states
         heads.append(head(ledger.read(missing_ok=True)))
     outputs = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0] * 6, outputs

@@ -28,9 +28,7 @@ def test_format(ledger, add):
     [path] = ledger.root.glob("*.json")
     assert path.name == f"000001-{entry.hash[:16]}.json"
     assert path.read_bytes() == (
-        b'{"environment":"sha256:'
-        + b"0" * 64
-        + b'","format":1,"git":{"commit":null,"dirty":null},"kind":"lock",'
+        b'{"environment":"sha256:' + b"0" * 64 + b'","format":1,"git":{"commit":null,"dirty":null},"kind":"lock",'
         b'"parents":[],"payload":{"id":"a","number":0.5,"text":"\xc3\xa9"},"sequence":1,'
         b'"time":"2026-11-30T22:10:00+00:00"}\n'
     )
@@ -197,9 +195,7 @@ def test_misshapen_entry(ledger, plant, changes, says):
     assert path.name in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "body", [b"not json", b"\xff", b'{"x":NaN}', b'"\\ud800"', b"[" * 100_000, b'{"b":1,"a":2}']
-)
+@pytest.mark.parametrize("body", [b"not json", b"\xff", b'{"x":NaN}', b'"\\ud800"', b"[" * 100_000, b'{"b":1,"a":2}'])
 def test_foreign_bytes(ledger, body):
     """Bytes that the ledger never writes are refused under whatever fitting name."""
     from harness.ledger.shape import entry_hash
@@ -210,9 +206,7 @@ def test_foreign_bytes(ledger, body):
         ledger.read()
 
 
-@pytest.mark.parametrize(
-    "name", ["notes.txt", "000001-12.json", "١٢٣٤٥٦-0123456789abcdef.json", ".hidden", "old"]
-)
+@pytest.mark.parametrize("name", ["notes.txt", "000001-12.json", "١٢٣٤٥٦-0123456789abcdef.json", ".hidden", "old"])
 def test_unexpected_file(ledger, add, name):
     """A file that has no business in the ledger is named, with the advice to move it out."""
     add()

@@ -178,7 +178,5 @@ def test_clock_set_back(ledger, step):
     lock = step("lock")
     abandon = step("abandon", lock)
     second = step("lock")
-    shifted = [
-        replace(e, time="1999-01-01T00:00:00+00:00") if e in (abandon, second) else e for e in ledger.read()
-    ]
+    shifted = [replace(e, time="1999-01-01T00:00:00+00:00") if e in (abandon, second) else e for e in ledger.read()]
     assert life(shifted, "doc").lock.hash == second.hash

@@ -377,9 +377,7 @@ empty:
         lambda text: text.replace("kind: superior, gain: 0.03", "gain: 0.03, kind: superior"),
         lambda text: text.replace("0.030", "0.03"),
         lambda text: "---\n" + text + "...\n",
-        lambda text: "".join(
-            f"{line}\r\n" if n % 2 else f"{line}\n" for n, line in enumerate(text.splitlines())
-        ),
+        lambda text: "".join(f"{line}\r\n" if n % 2 else f"{line}\n" for n, line in enumerate(text.splitlines())),
     ],
 )
 def test_spelling_does_not_change_the_value(change: Any) -> None:
@@ -437,15 +435,11 @@ def test_a_symbolic_link_is_refused_with_the_reason(tmp_path: Path) -> None:
     for text in (None, "a: 1\n"):
         if text:
             good.write_text(text)
-        with pytest.raises(
-            UsageProblem, match=r"symbolic link, which can be pointed(?s:.*)in place of the link"
-        ):
+        with pytest.raises(UsageProblem, match=r"symbolic link, which can be pointed(?s:.*)in place of the link"):
             load_strict(link)
 
 
-def test_a_link_that_slips_in_before_the_opening_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_that_slips_in_before_the_opening_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The opening itself follows no link."""
     good, link = tmp_path / "good.yaml", tmp_path / "link.yaml"
     good.write_text("a: 1\n")
@@ -569,11 +563,7 @@ def test_random_mutations_never_raise_anything_but_a_harness_error(data: st.Data
 
 
 @settings(max_examples=2000)
-@given(
-    st.text(alphabet="0123456789+-._:eExXobynulf~TZ %aiNOY", min_size=1, max_size=12)
-    .map(str.strip)
-    .filter(bool)
-)
+@given(st.text(alphabet="0123456789+-._:eExXobynulf~TZ %aiNOY", min_size=1, max_size=12).map(str.strip).filter(bool))
 @example("0x_")
 @example("1e+5_0")
 @example("=")
@@ -612,12 +602,7 @@ TEXT = (
     .map(lambda text: unicodedata.normalize("NFC", text))
 )
 SCALARS = (
-    st.none()
-    | st.booleans()
-    | NUMBERS
-    | DECIMALS
-    | TEXT
-    | st.sampled_from(["no", "1:30", "1e-3", "a\tb\nc", "2%"])
+    st.none() | st.booleans() | NUMBERS | DECIMALS | TEXT | st.sampled_from(["no", "1:30", "1e-3", "a\tb\nc", "2%"])
 )
 KEYS = TEXT | st.text(alphabet=string.ascii_letters, min_size=1, max_size=6)
 VALUES = st.recursive(
@@ -663,9 +648,7 @@ def block(value: Any, indent: str = "") -> str:
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.dictionaries(KEYS, VALUES, max_size=5), st.sampled_from([flow, block]), st.sampled_from(["\n", "\r\n"])
-)
+@given(st.dictionaries(KEYS, VALUES, max_size=5), st.sampled_from([flow, block]), st.sampled_from(["\n", "\r\n"]))
 def test_every_plain_value_can_be_written_and_read_back(value: dict[str, Any], write: Any, end: str) -> None:
     """What a value means survives both styles and both line ends."""
     found = parse(write(value).replace("\n", end))

@@ -24,16 +24,12 @@ SEALED = [
 
 def spell(value) -> bytes:
     """Canonical JSON."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def tagged(domain: str, value) -> str:
     """A digest under a domain."""
-    return (
-        "sha256:" + hashlib.sha256(b"retrieval-harness/" + domain.encode() + b"\n" + spell(value)).hexdigest()
-    )
+    return "sha256:" + hashlib.sha256(b"retrieval-harness/" + domain.encode() + b"\n" + spell(value)).hexdigest()
 
 
 def lines(values) -> bytes:
@@ -218,9 +214,7 @@ def oracle_clause(rule, before, after, clusters, alpha, parts, rho) -> dict:
         "upper": float(upper(alpha)),
         "upper_rollback": float(upper(alpha / parts)),
         "p_pass": float(max(cluster_p(t.sf, up, d.mean() > up), stats.norm.sf(oracle_tango_z(b, c, m, up)))),
-        "p_rollback": float(
-            max(cluster_p(t.cdf, low, d.mean() < low), stats.norm.cdf(oracle_tango_z(b, c, m, low)))
-        ),
+        "p_rollback": float(max(cluster_p(t.cdf, low, d.mean() < low), stats.norm.cdf(oracle_tango_z(b, c, m, low)))),
         "wins": int((d > 0).sum()),
         "losses": int((d < 0).sum()),
         "ties": int((d == 0).sum()),

@@ -245,9 +245,7 @@ def test_questions_dropped_before_the_seal_are_caught_by_the_rankings(write):
         return b"".join(line + b"\n" for line in raw.split(b"\n") if line and b"conv-7/q7" not in line)
 
     names = ["questions.jsonl", "ranking-baseline.jsonl", "ranking-candidate.jsonl"]
-    story = write(
-        touch=dict.fromkeys(names, drop), edit={"seal": lambda payload: payload.update(questions=55)}
-    )
+    story = write(touch=dict.fromkeys(names, drop), edit={"seal": lambda payload: payload.update(questions=55)})
     assert_caught(story, "rankings", "47 held-out questions, the lock's set has 48")
 
 

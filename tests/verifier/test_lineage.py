@@ -156,6 +156,4 @@ def test_a_damaged_question_set_is_found(write, raw):
 
 def test_an_unknown_id_has_no_lock(write):
     """Nothing is assumed about an experiment that the ledger does not know."""
-    assert trace(read_chain(write().ledger.folder), "nobody").problems == [
-        "no lock of 'nobody' in the ledger"
-    ]
+    assert trace(read_chain(write().ledger.folder), "nobody").problems == ["no lock of 'nobody' in the ledger"]

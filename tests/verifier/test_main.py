@@ -16,9 +16,7 @@ def test_a_confirmed_verdict_exits_zero_with_a_line_per_check(write, capsys):
     """One line per check, in order, and exit 0 only if all pass."""
     assert main([str(write().workspace), "sharper"]) == 0
     printed = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
-    assert printed == [
-        ["PASS", name] for name in ("chain", "head", "lock", "rankings", "measures", "decision")
-    ]
+    assert printed == [["PASS", name] for name in ("chain", "head", "lock", "rankings", "measures", "decision")]
 
 
 @pytest.mark.parametrize("until", ["lock", "seal"])

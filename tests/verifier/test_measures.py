@@ -151,8 +151,7 @@ def test_plain_chunks_agree_with_ir_measures(ranking, relevant, k):
 def test_measures_stay_in_range_and_are_ordered(ranking, relevant, k):
     """Complete success implies full recall, any recall implies success, and nothing leaves [0, 1]."""
     values = {
-        kind: score(f"{kind}@{k}", ranking, evidence(relevant))
-        for kind in ("Success", "AllSuccess", "R", "RR", "nDCG")
+        kind: score(f"{kind}@{k}", ranking, evidence(relevant)) for kind in ("Success", "AllSuccess", "R", "RR", "nDCG")
     }
     assert all(0 <= value <= 1 + 1e-12 for value in values.values())
     assert values["AllSuccess"] <= values["R"] <= values["Success"]
