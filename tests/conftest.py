@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from harness.benchmarks.columns import Benchmark
 from harness.benchmarks.locomo import import_locomo
@@ -17,6 +18,10 @@ PROJECT = Path(__file__).parents[1]
 SHARED_DATA = PROJECT.parent / "shared" / "data"
 
 Json = dict[str, Any]
+
+# no time limit, since machines differ and share; and the same examples everywhere, so that a failure is repeatable
+settings.register_profile("harness", deadline=None, derandomize=True)
+settings.load_profile("harness")
 
 
 @pytest.fixture(scope="session")
