@@ -90,7 +90,7 @@ def _save(workspace: Any, benchmark: Any, console: Console, origin: Path | None 
         lines += ["", "found and mended (each is named in the repair report):"]
         lines += [f"  {count:>4}  {fault}" for fault, count in manifest["repairs"].items()]
         lines += [f"repair report: {folder / REPAIRS} (it quotes held-out evidence)"]
-    lines += ["", "next: harness dev --retrieval-version bm25 retrieval.layers=[raw]"]
+    lines += ["", "next: harness dev --retrieval-version bm25 'retrieval.layers=[raw]'"]
     console.result(manifest, lines)
     return 0
 

@@ -14,7 +14,7 @@ def add(commands: Commands) -> None:
     """Add the commands."""
     parser = command(
         commands, "dev", run_dev, "rank and score the dev questions with one version", takes_rest=True,
-        epilog="overrides follow Hydra: retrieval.k1=0.9 retrieval.layers=[raw] k=20 benchmark=synthetic",
+        epilog="overrides follow Hydra: retrieval.k1=0.9 'retrieval.layers=[raw]' k=20 benchmark=synthetic",
     )  # fmt: skip
     parser.add_argument("--retrieval-version", metavar="V", help="same as the override retrieval=V")
     parser.add_argument("-m", "--multirun", action="store_true", help=argparse.SUPPRESS)
