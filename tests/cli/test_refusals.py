@@ -53,10 +53,9 @@ def test_an_id_that_is_not_there(refused: Any, locked: Any, command: tuple[str, 
     refused(locked, 2, *command, "No Body")
 
 
-def test_verify_of_an_id_that_is_not_there_does_not_pass(locked: Any) -> None:
-    """Nothing passes for lack of content: an unknown id is a FAIL (3)."""
-    code, status, _ = locked.verify("nobody")
-    assert (code, status["lock"], status["decision"]) == (3, "FAIL", "NOTRUN")
+def test_verify_of_an_id_that_is_not_there_does_not_pass(refused: Any, locked: Any) -> None:
+    """There is nothing to verify under an id that no lock names: usage (2), and never a pass."""
+    refused(locked, 2, "verify", "nobody", says=("nothing to verify", "no such document"))
 
 
 @pytest.mark.parametrize("command", [("verdict", "raw-only"), ("report", "raw-only")])
