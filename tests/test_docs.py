@@ -107,7 +107,7 @@ def test_pages_print_commands() -> None:
     """The search for command lines finds those of the tour, each with its words."""
     tour = list(command_lines((PROJECT / "README.md").read_text(encoding="utf-8")))
     assert ["demo"] in tour
-    assert ["init", "lab"] in tour
+    assert ["init", "../lab"] in tour
     assert ["dev", "--retrieval-version", "bm25", "retrieval.layers=[raw]"] in tour
     assert not list(command_lines(f"```\nharness dev nonsense {NOT_RUN}\nharness: an error\n```\n"))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from pathlib import Path
 
 from harness.cli.console import Console
@@ -22,6 +24,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from harness.reporting.page import HTML
     from harness.workflow.demo import demo
 
+    name = "harness" if shutil.which("harness") else str(Path(sys.argv[0]).resolve())
     shown = demo(options.into, console.progress)
     root, identifier = shown.workspace.root, shown.identifier
     if not console.as_json:
@@ -44,9 +47,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
                 "",
                 "What to type next:",
                 f"  cd {root}",
-                f"  harness verify {identifier}",
-                "  harness versions in-force",
-                "  harness data import locomo FILE   # then the same way on real data: see the README's tour",
+                f"  {name} verify {identifier}",
+                f"  {name} versions in-force",
+                f"  {name} data import locomo FILE   # then the same way on real data: see the README's tour",
             ],
         )
     return 0

@@ -67,6 +67,7 @@ def dev_table(result: dict[str, Any]) -> list[str]:
     force = result["in_force"]
     head += [
         f"against the version in force, {force['version']}: {force['because']}",
+        f"differs in: {_differences(force, result)}",
         f"intervals: {result['interval']}",
         "",
     ]
@@ -90,6 +91,18 @@ def dev_table(result: dict[str, Any]) -> list[str]:
         if measure == result["comparisons"][0]["measure"]
     ]
     return [*head, *table(header, rows, text_columns=2), "", *budget, *left_out]
+
+
+def _differences(force: dict[str, Any], this: dict[str, Any]) -> str:
+    """What distinguishes two systems: ``layers [raw, distill] → [raw]``."""
+    before = {"version": force["version"], **force["parameters"]}
+    after = {"version": this["version"], **this["parameters"]}
+    changed = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
+    return ", ".join(f"{key} {_shown(before.get(key))} → {_shown(after.get(key))}" for key in changed) or "nothing"
+
+
+def _shown(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
 def _budget(spent: dict[str, Any]) -> str:

@@ -22,6 +22,9 @@ def add(commands: Commands) -> None:
     kind.add_argument("--superior", metavar="GAIN", help="the smallest gain worth having (default: 0.02)")
     kind.add_argument("--non-inferior", metavar="MARGIN", help="the largest loss tolerated")
     new.add_argument(
+        "--rollback", metavar="CHANGE", help="a change surely below this is a ROLLBACK (default: 0, or -MARGIN)"
+    )
+    new.add_argument(
         "--guard", action="append", default=[], metavar="SLICE:DROP", help="e.g. temporal:0.03; repeatable"
     )
     for name in ("title", "hypothesis", "rationale"):
@@ -53,6 +56,7 @@ def run_new(options: argparse.Namespace, console: Console) -> int:
         primary=options.primary or [],
         superior=options.superior,
         non_inferior=options.non_inferior,
+        rollback=options.rollback,
         guards=options.guard,
         words={name: getattr(options, name) for name in ("title", "hypothesis", "rationale")},
         authors=options.author or [],
@@ -106,10 +110,11 @@ def run_lock(options: argparse.Namespace, console: Console) -> int:
     entry = lock_document(workspace, options.id, options.acknowledge)
     payload = entry.payload
     lines = [
-        f"locked: {payload['id']}, look {payload['look']} at these held-out questions, α = {payload['alpha_k']:.4f}",
+        f"locked: {payload['id']}, look {payload['look']} at these held-out questions, α = {payload['alpha_k']:.4f} "
+        f"of {payload['document']['alpha']:g} (later looks get less)",
         f"document {payload['document_digest']}",
         f"ledger entry {entry.name}",
-        f"next: commit it, then harness full {payload['id']}",
+        f"next: commit preregistrations/ and experiments/, then harness full {payload['id']}",
     ]
     console.result(
         {"id": payload["id"], "entry": entry.hash, "look": payload["look"], "alpha_k": payload["alpha_k"]}, lines

@@ -36,8 +36,10 @@ def print_verdict(workspace: Any, identifier: str, console: Console) -> str:
     from harness.reporting import words
     from harness.reporting.page import HTML
     from harness.workflow.publish import assemble, judged
+    from harness.workflow.systems import in_force
 
     present = judged(workspace, identifier)
+    assert present.lock is not None
     assert present.verdict is not None
     report = assemble(workspace, present)
     page = workspace.full_run(identifier) / HTML
@@ -52,6 +54,10 @@ def print_verdict(workspace: Any, identifier: str, console: Console) -> str:
         for row in others
     ]
     reused = ["reused: error rate not controlled"] if report["exposed"] else []
+    if report["state"] == "PASS":
+        _, because = in_force(workspace.entries(), present.lock.payload["benchmark"]["digest"])
+        if not because.startswith(f"{identifier} passed"):
+            report["consequence"] = f"The candidate became the version in force; since replaced: {because}."
     lines += ["", f"look {report['look']}, α = {report['alpha_k']:.4f}", *reused, report["consequence"]]
     lines += [f"page: {page}", f"next: harness verify {identifier}"]
     value = {"id": identifier, **present.verdict.payload, "entry": present.verdict.hash, "page": str(page)}
@@ -87,5 +93,6 @@ def run_verify(options: argparse.Namespace, console: Console) -> int:
     not_run = [check.name for check in checks if check.status == "NOTRUN"]
     summary = "the verdict stands" if good else "the verdict does not stand"
     lines += ["", summary + (f"; not run: {', '.join(not_run)}" if good and not_run else "")]
+    lines += ["not covered: report.html and report.md, which harness report writes again from what was verified"]
     console.result({"id": identifier, "stands": good, "checks": [check._asdict() for check in checks]}, lines)
     return 0 if good else IntegrityProblem.exit_code

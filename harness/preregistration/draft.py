@@ -22,6 +22,7 @@ class Draft:
         frozen: where that is, relative to the workspace.
         primary: measure names.
         claim: ``superior`` or ``non_inferior``, and its size as text.
+        rollback: the rollback line as text.
         guards: (slice, largest drop as text).
     """
 
@@ -37,6 +38,7 @@ class Draft:
     hypothesis: str = TODO
     rationale: str = TODO
     authors: Sequence[str] = (TODO,)
+    rollback: str = "0"
 
 
 def render_draft(draft: Draft, dump: Callable[[Any], str]) -> str:
@@ -48,8 +50,8 @@ def render_draft(draft: Draft, dump: Callable[[Any], str]) -> str:
     """
     kind, size = draft.claim
     explained = {
-        "superior": "PASS needs a gain surely above this, as a fraction of the measure (0.02 is two points)",
-        "non_inferior": "PASS needs a loss surely smaller than this, as a fraction of the measure",
+        "superior": "PASS needs a gain surely above superior, ROLLBACK one surely below rollback; 0.02 is two points",
+        "non_inferior": "PASS needs a loss surely smaller than this, ROLLBACK a change surely below rollback",
     }[kind]
     measure = draft.primary[0]
     lines = [
@@ -66,7 +68,7 @@ def render_draft(draft: Draft, dump: Callable[[Any], str]) -> str:
         f"  frozen: {dump(draft.frozen)}",
         f"  trials: {draft.candidate['trials']}   # dev trials that it was picked from",
         "",
-        f"claim: {{{kind}: {size}}}   # {explained}",
+        f"claim: {{{kind}: {size}, rollback: {draft.rollback}}}   # {explained}",
         f"primary: {dump(list(draft.primary))}   # all of them must hold; more in docs/reference/document.md",
     ]
     if draft.guards:

@@ -119,7 +119,7 @@ def flip_words(clause: Mapping[str, Any]) -> str:
     mde = clause["mde"]
     seen = (
         f"; with 80 % power {points(mde).lstrip('+')} points beyond the threshold can be seen"
-        if mde is not None
+        if mde  # with no difference at all there is no spread to tell a power from
         else ""
     )
     return f"one question is {one:.2f} points{seen}"

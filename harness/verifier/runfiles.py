@@ -28,6 +28,7 @@ SEALED = (
     "documents-baseline.jsonl",
     "documents-candidate.jsonl",
     "budget.json",
+    "environment.json",
 )
 JUDGED = ("evidence.jsonl", "scores.json")
 

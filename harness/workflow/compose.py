@@ -17,6 +17,8 @@ from harness.evaluation.measure import Measure, parse_measure
 from harness.retrieval.registry import VERSIONS, select
 from harness.retrieval.version import Configured, Engine
 
+_KEYS = ("benchmark", "retrieval", "k", "measures", "engine")
+
 _MEASURE = re.compile(r"[A-Za-z]+(?:\([^()]*\))?@[0-9]+")
 
 
@@ -132,14 +134,19 @@ def _as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
             hint = did_you_mean(name.removeprefix("retrieval."), known)
             what = f"no parameter {name.removeprefix('retrieval.')!r}"
             return UsageProblem(what, where=override, allowed=", ".join(known), fix=hint)
+        if name not in _KEYS and "not in struct" in text and name in text:
+            parameters = sorted({f for version in VERSIONS.values() for f in version.parameters.model_fields})
+            hint = f"did you mean retrieval.{name}?" if name in parameters else did_you_mean(name, _KEYS)
+            return UsageProblem(f"no key {name!r}", where=override, allowed=", ".join(_KEYS), fix=hint)
+        if name == "benchmark" and f"benchmark/{value}" in text:
+            return UsageProblem(f"no benchmark configuration {value!r}", where=override, fix=f"benchmark.name={value}")
         if "=" not in override and not override.startswith("~"):
             what = "not an override"
             return UsageProblem(what, where=override, allowed="KEY=VALUE, such as retrieval.k1=0.9")
     first = re.sub(r"\s+", " ", text.strip()).split(" See ")[0]
-    known = ["benchmark", "retrieval", "k", "measures", "engine"]
     where = str(getattr(error, "override", None) or "")
     what = f"the configuration cannot be composed: {first}"
-    return UsageProblem(what, where=where, allowed=f"keys {', '.join(known)}")
+    return UsageProblem(what, where=where, allowed=f"keys {', '.join(_KEYS)}")
 
 
 def _validated(value: Mapping[str, Any], overrides: Sequence[str]) -> DevConfig:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from harness.benchmarks.library import Library
 from harness.errors import UsageProblem
 from harness.evaluation.measure import parse_measure
+from harness.evaluation.slices import CONVERSATION, unknown_slice
 from harness.ledger import durable
 from harness.preregistration.document import from_mapping
 from harness.preregistration.draft import TODO, Draft, render_draft
@@ -27,6 +29,7 @@ def new_document(
     primary: Sequence[str],
     superior: str | None,
     non_inferior: str | None,
+    rollback: str | None = None,
     guards: Sequence[str],
     words: Mapping[str, str | None],
     authors: Sequence[str],
@@ -39,6 +42,7 @@ def new_document(
         frozen_name: the frozen dev result, relative to the workspace or to here.
         primary: primary measures; R at the frozen k by default.
         superior, non_inferior: size of the claim as text; a gain of 0.02 by default.
+        rollback: below what a change forces a rollback; 0, or the margin of ``non_inferior``, by default.
         guards: ``slice:drop`` each.
         words: title, hypothesis, rationale; None leaves a TODO.
         authors: authors; none leaves a TODO.
@@ -62,7 +66,8 @@ def new_document(
         frozen=frozen_name,
         primary=[str(parse_measure(name, "--primary")) for name in primary] or [f"R@{frozen['k']}"],
         claim=_claim(superior, non_inferior),
-        guards=[_guard(text) for text in guards],
+        rollback=_rollback(rollback, non_inferior),
+        guards=[_guard(text, library) for text in guards],
         title=words.get("title") or TODO,
         hypothesis=words.get("hypothesis") or TODO,
         rationale=words.get("rationale") or TODO,
@@ -91,10 +96,20 @@ def _claim(superior: str | None, non_inferior: str | None) -> tuple[str, str]:
     return "superior", _decimal("0.02" if superior is None else superior, "--superior")
 
 
-def _guard(text: str) -> tuple[str, str]:
+def _rollback(rollback: str | None, non_inferior: str | None) -> str:
+    if rollback is None:
+        return f"-{_decimal(non_inferior, '--non-inferior')}" if non_inferior is not None else "0"
+    sign = "-" if rollback.startswith("-") else ""
+    return sign + _decimal(rollback.removeprefix("-"), "--rollback")
+
+
+def _guard(text: str, library: Library) -> tuple[str, str]:
     name, separator, drop = text.rpartition(":")
     if not separator or not name:
         raise UsageProblem(f"{text!r} is not a guard", where="--guard", allowed="SLICE:DROP, such as temporal:0.03")
+    known = sorted(library.manifest["slices"].get("heldout", {}))
+    if name not in known and not name.startswith(CONVERSATION):
+        raise unknown_slice(name, known, "--guard")
     return name, _decimal(drop, "--guard")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
@@ -13,7 +14,8 @@ import yaml
 from harness.digest import digest_json
 from harness.errors import UsageProblem
 from harness.ledger import durable
-from harness.workflow.dev import DevRun
+from harness.preregistration.strict_yaml import load_strict
+from harness.workflow.dev import RESULT, DevRun
 from harness.workflow.workspace import Workspace, check_identifier
 
 FROZEN = "frozen.yaml"
@@ -55,6 +57,18 @@ def to_yaml_line(value: Any) -> str:
     return str(text).removesuffix("\n").removesuffix("\n...")
 
 
+def _trials(workspace: Workspace, result: Mapping[str, Any]) -> int:
+    """How many dev runs this workspace holds on the same benchmark: what the choice was picked from."""
+    found = 0
+    for path in workspace.dev_runs.glob(f"*/{RESULT}"):
+        try:
+            other = json.loads(path.read_text(encoding="utf-8"))
+            found += other["benchmark"]["digest"] == result["benchmark"]["digest"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # a run that was cut off decided nothing
+    return max(1, found)
+
+
 def freeze(workspace: Workspace, run: DevRun, name: str) -> Path:
     """Freeze a dev run as ``experiments/<name>/frozen.yaml``.
 
@@ -76,7 +90,7 @@ def freeze(workspace: Workspace, run: DevRun, name: str) -> Path:
         "version": result["version"],
         "parameters": result["parameters"],
         "fingerprint": result["fingerprint"],
-        "trials": 1,
+        "trials": _trials(workspace, result),
         "k": result["k"],
         "questions": result["questions"],
         "measures": means,
@@ -85,7 +99,7 @@ def freeze(workspace: Workspace, run: DevRun, name: str) -> Path:
     path = workspace.experiments / name / FROZEN
     text = to_yaml(frozen)
     if path.exists():
-        if path.read_text(encoding="utf-8") == text:
+        if load_strict(path).value.get("result") == frozen["result"]:
             return path
         what = f"another dev result is frozen as {name!r}"
         raise UsageProblem(what, where=str(path), fix="choose another --name; a frozen file is never overwritten")

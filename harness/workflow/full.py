@@ -119,15 +119,24 @@ def check_unchanged(workspace: Workspace, lock: Entry) -> Preregistration:
         raise IntegrityProblem("the locked document is missing", where=str(path), fix=fix)
     document = load_document(path)
     if document.digest != lock.payload["document_digest"]:
-        changed = _changed_keys(document.canonical, lock.payload["document"])
-        what = f"the document was changed after its lock: {', '.join(changed)}"
+        changed = _changes(lock.payload["document"], document.canonical)
+        what = f"the document was changed after its lock: {'; '.join(changed[:5])}"
         raise IntegrityProblem(what, where=str(path), fix=fix)
     return document
 
 
-def _changed_keys(now: dict[str, Any], locked: dict[str, Any]) -> list[str]:
-    keys = sorted(now.keys() | locked.keys())
-    return [key for key in keys if canonical_json(now.get(key)) != canonical_json(locked.get(key))]
+def _changes(locked: Any, now: Any, path: str = "") -> list[str]:
+    """Every value that differs, by its place: ``claim.pass_above: locked 0.02, now 0.01``."""
+    if canonical_json(locked) == canonical_json(now):
+        return []
+    if isinstance(locked, dict) and isinstance(now, dict):
+        keys = sorted(locked.keys() | now.keys())
+        return [line for key in keys for line in _changes(locked.get(key), now.get(key), f"{path}.{key}".lstrip("."))]
+    if isinstance(locked, list) and isinstance(now, list) and len(locked) == len(now):
+        pairs = enumerate(zip(locked, now, strict=True), start=1)
+        return [line for place, (old, new) in pairs for line in _changes(old, new, f"{path} {place}")]
+    old, new = (text if len(text) <= 60 else f"{text[:57]}…" for text in map(canonical_json, (locked, now)))
+    return [f"{path}: locked {old}, now {new}"]
 
 
 def check_data(library: Library, lock: Entry) -> None:
@@ -180,7 +189,7 @@ def _rank_and_seal(
     runfiles.write_questions(folder, questions, library.manifest["partitions"])
     durable.replace(folder / runfiles.BUDGET, canonical_json(budgets).encode() + b"\n")
     durable.replace(folder / runfiles.ENVIRONMENT, canonical_json(environment()).encode() + b"\n")
-    names = (*runfiles.SEALED, runfiles.BUDGET)
+    names = (*runfiles.SEALED, runfiles.BUDGET, runfiles.ENVIRONMENT)
     payload = {
         "id": document.id,
         "lock": lock.hash,

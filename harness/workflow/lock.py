@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from harness.errors import UsageProblem
 from harness.evaluation.statistics.looks import alpha_of_look
 from harness.ledger import durable
 from harness.ledger.entries import Entry
-from harness.ledger.looks import look_number, write_question_set
+from harness.ledger.looks import look_number, spent_on, write_question_set
 from harness.ledger.state import Life, Stage, life
-from harness.preregistration.check import REFUSED, Evidence, Finding, check, refusals
+from harness.preregistration.check import NOTED, REFUSED, Evidence, Finding, check, refusals
 from harness.preregistration.document import Preregistration, load_document
 from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.fingerprint import code_digest, fingerprint
-from harness.workflow.systems import in_force
+from harness.workflow.systems import deciding_measures, in_force
 from harness.workflow.workspace import Workspace
 
 
@@ -33,6 +33,34 @@ class Checked:
     evidence: Evidence
     because: str
     members: frozenset[str]
+
+
+def _reuse_findings(workspace: Workspace, entries: tuple[Entry, ...], members: frozenset[str]) -> list[Finding]:
+    """A warning where results on these questions could be read already."""
+    if not reused(workspace, entries, members):
+        return []
+    says = "results on these questions could be read already: the verdict will say reused, error rate not controlled"
+    return [Finding(NOTED, "reuse", says)]
+
+
+def reused(workspace: Workspace, entries: Iterable[Entry], members: Iterable[str]) -> bool:
+    """Whether a verdict among ``entries`` was reached on any of these questions."""
+    before = list(entries)
+    spent = {lock.hash for lock in spent_on(workspace.ledger.root, before, members)}
+    return any(entry.kind == "verdict" and entry.payload["lock"] in spent for entry in before)
+
+
+def _drift_findings(entries: tuple[Entry, ...], document: Preregistration, library: Library) -> list[Finding]:
+    """A warning where the document decides on another measure than the version in force passed on.
+
+    Two measures that disagree could otherwise pass each other's loser for ever.
+    """
+    passed_on = deciding_measures(entries, library.digests["digest"])
+    decides_on = [str(clause.measure) for clause in document.primaries]
+    if not passed_on or set(passed_on) & set(decides_on):
+        return []
+    says = f"the version in force passed on {', '.join(passed_on)}; this document decides on {', '.join(decides_on)}"
+    return [Finding(NOTED, "measure", f"{says}, under which it was not promised to be better")]
 
 
 def question_members(questions: Questions) -> frozenset[str]:
@@ -57,6 +85,7 @@ def check_document(workspace: Workspace, identifier: str) -> Checked:
         frozen=read_frozen(workspace, document.model.candidate.frozen),
     )
     findings = check(document, evidence)
+    findings += _reuse_findings(workspace, entries, members) + _drift_findings(entries, document, library)
     stage = life(entries, document.id).stage
     if stage is not Stage.DRAFT:
         says = f"it is {stage.lower()} already, and a promise is made once"

@@ -19,13 +19,14 @@ from harness.evaluation.scores import Scores
 from harness.evaluation.slices import in_slice, slice_names
 from harness.ledger import durable
 from harness.ledger.entries import Entry
-from harness.ledger.looks import read_question_set, spent_on
+from harness.ledger.looks import read_question_set
 from harness.ledger.state import Life, life
 from harness.preregistration.rule import INADMISSIBLE
 from harness.reporting import words
 from harness.reporting.page import render
 from harness.tracking.names import slice_metric
 from harness.workflow import runfiles
+from harness.workflow.lock import reused
 from harness.workflow.report import head_words, page_frame
 from harness.workflow.workspace import Workspace
 
@@ -107,6 +108,7 @@ def assemble(workspace: Workspace, present: Life) -> dict[str, Any]:
     entries = workspace.entries()
     verdict = present.verdict.payload
     report = page_frame(present, head_words(entries, present.verdict), exposed=_exposed(workspace, entries, present))
+    report["outside_looks"] = [*report["outside_looks"], *_outside_looks(entries, present)]
     if verdict["state"] == INADMISSIBLE:
         return report
     document = present.lock.payload["document"]
@@ -131,9 +133,20 @@ def _exposed(workspace: Workspace, entries: tuple[Any, ...], present: Life) -> b
     """Whether an earlier lock on an overlapping held-out set was judged before this one was locked."""
     assert present.lock is not None
     before = [entry for entry in entries if entry.sequence < present.lock.sequence]
-    members = read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"])
-    spent = {lock.hash for lock in spent_on(workspace.ledger.root, before, members)}
-    return any(entry.kind == "verdict" and entry.payload["lock"] in spent for entry in before)
+    return reused(workspace, before, read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"]))
+
+
+def _outside_looks(entries: tuple[Entry, ...], present: Life) -> list[str]:
+    """Reproductions on this corpus that the ledger recorded before the verdict."""
+    assert present.lock is not None
+    assert present.verdict is not None
+    return [
+        f"{entry.payload['what']}, recorded {entry.time}"
+        for entry in entries
+        if entry.kind == "outside_look"
+        and entry.payload.get("corpus") == present.lock.payload["benchmark"]["corpus"]
+        and entry.sequence < present.verdict.sequence
+    ]
 
 
 def _row(run: _Run, measure: Measure, slice_name: str, alpha: float, rho: float) -> dict[str, Any] | None:
@@ -221,7 +234,8 @@ def mirror_verdict(workspace: Workspace, identifier: str, artifacts: tuple[Path,
     if verdict["state"] != INADMISSIBLE:
         run = _Run(workspace.full_run(identifier), document["budget"]["k"])
         metrics |= _metrics(run) | _clause_metrics(verdict["clauses"])
-    params = {"id": identifier, "benchmark": present.lock.payload["benchmark"]["name"]}
+    budget = {"k": str(document["budget"]["k"]), "unit": document["budget"]["unit"]}
+    params = {"id": identifier, "benchmark": present.lock.payload["benchmark"]["name"], **budget}
     for role in runfiles.ROLES:
         params[f"{role}.version"] = document[role]["version"]
         params |= {f"{role}.{key}": canonical_json(value) for key, value in document[role]["parameters"].items()}
@@ -241,7 +255,7 @@ def mirror_tags(entries: tuple[Entry, ...], present: Life) -> dict[str, str]:
     """What the mirror says of a verdict; `verify` compares it with the ledger."""
     assert present.lock is not None
     assert present.verdict is not None
-    verdict = present.verdict.payload
+    verdict, document = present.verdict.payload, present.lock.payload["document"]
     return {
         "harness.id": present.identifier,
         "harness.verdict": verdict["state"],
@@ -251,6 +265,11 @@ def mirror_tags(entries: tuple[Entry, ...], present: Life) -> dict[str, str]:
         "harness.look": str(verdict["look"]),
         "harness.document": present.lock.payload["document_digest"],
         "harness.head": head_words(entries, present.verdict),
+        "harness.benchmark": present.lock.payload["benchmark"]["digest"],
+        "harness.title": document["title"],
+        "harness.claim": canonical_json(document["claim"]),
+        "harness.primary": canonical_json(document["primary"]),
+        "harness.guards": canonical_json(document["guards"]),
     }
 
 

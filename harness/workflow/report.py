@@ -86,7 +86,8 @@ def system_words(system: Mapping[str, Any]) -> str:
 def _commands(present: Life) -> list[str]:
     assert present.lock is not None
     commit = present.lock.git.get("commit")
-    lines = [f"git checkout {commit}"] if commit else []
+    # a commit made with uncommitted changes does not hold what was locked
+    lines = [f"git checkout {commit}"] if commit and not present.lock.git.get("dirty") else []
     benchmark = present.lock.payload["benchmark"]
     source = benchmark["source"]
     if source["format"] == "synthetic":

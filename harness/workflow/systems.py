@@ -18,21 +18,32 @@ def in_force(entries: Iterable[Entry], benchmark_digest: str) -> tuple[Configure
     Raises:
         UsageProblem: a passed version does not exist in this installation.
     """
+    document = _last_passed(entries, benchmark_digest)
+    if document is None:
+        return select(DEFAULT), "the shipped default; nothing has passed on this benchmark yet"
+    candidate = document["candidate"]
+    measures = ", ".join(part["measure"] for part in document["primary"])
+    system = select(candidate["version"], candidate["parameters"], f"preregistration {document['id']}")
+    return system, f"{document['id']} passed on {measures}"
+
+
+def deciding_measures(entries: Iterable[Entry], benchmark_digest: str) -> list[str]:
+    """The primary measures by which the version in force passed; none for the shipped default."""
+    document = _last_passed(entries, benchmark_digest)
+    return [part["measure"] for part in document["primary"]] if document else []
+
+
+def _last_passed(entries: Iterable[Entry], benchmark_digest: str) -> dict[str, Any] | None:
+    """The locked document of the last PASS on a benchmark."""
     passed = [
-        life
+        (life.verdict.sequence, life.lock.payload["document"])
         for life in lives(entries).values()
         if life.lock
         and life.verdict
         and life.verdict.payload["state"] == "PASS"
         and life.lock.payload["benchmark"]["digest"] == benchmark_digest
     ]
-    if not passed:
-        return select(DEFAULT), "the shipped default; nothing has passed on this benchmark yet"
-    last = max(passed, key=lambda life: life.verdict.sequence if life.verdict else 0)
-    document: dict[str, Any] = last.lock.payload["document"] if last.lock else {}
-    candidate = document["candidate"]
-    where = f"preregistration {last.identifier}"
-    return select(candidate["version"], candidate["parameters"], where), f"{last.identifier} passed"
+    return max(passed, key=lambda pair: pair[0])[1] if passed else None
 
 
 def standard_measures(k: int, registered: Sequence[Measure] = ()) -> list[Measure]:

@@ -80,7 +80,12 @@ def test_a_draft_is_a_document_with_words_to_be_written(dump: Callable[[Any], st
 def test_a_draft_of_the_other_claim_with_several_primaries() -> None:
     """A margin, no guard, and measures with conventions."""
     text = render_draft(
-        draft(claim=("non_inferior", "0.01"), primary=["R(credit=source,evidence=published)@10", "RR@5"], guards=[]),
+        draft(
+            claim=("non_inferior", "0.01"),
+            primary=["R(credit=source,evidence=published)@10", "RR@5"],
+            guards=[],
+            rollback="-0.01",
+        ),
         to_yaml_line,
     )
     document = accepted(text)

@@ -276,7 +276,7 @@ def lock_payload(document, heldout_set: str, look: int) -> dict:
 
 def write_sealed(run: Path, questions, rankings, touch) -> dict[str, str]:
     """Write the files of a seal and return their digests."""
-    contents = {"questions.jsonl": lines(questions), "budget.json": b"{}\n"}
+    contents = {"questions.jsonl": lines(questions), "budget.json": b"{}\n", "environment.json": b"{}\n"}
     for role, ranking in rankings.items():
         contents[f"ranking-{role}.jsonl"] = lines(ranking)
         used = sorted({document for _, listed in ranking for document in listed})
