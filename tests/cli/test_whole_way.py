@@ -91,7 +91,7 @@ def test_reading_commands_on_a_finished_workspace(finished: Any) -> None:
     assert finished.run("data", "list", "--json").json[0]["name"] == "synthetic"
     force = finished.run("versions", "in-force", "--json").json
     assert (force["version"], force["parameters"]["layers"]) == ("bm25", ["raw"])
-    assert force["because"] == "raw-only passed"
+    assert force["because"] == "raw-only passed on R@10"
     code, status, _ = finished.verify()
     assert (code, {name for name, said in status.items() if said != "PASS"}) == (0, {"signature"})
     assert finished.tree() == before
