@@ -104,7 +104,9 @@ def _compose(overrides: list[str], own: Path) -> dict[str, Any]:
     from omegaconf.errors import OmegaConfBaseException
 
     GlobalHydra.instance().clear()
-    search = [f"hydra.searchpath=[file://{own.resolve()}]"] if own.is_dir() else []
+    # quoted: a folder's name may hold blanks, accents and brackets, which Hydra's grammar would stumble over
+    address = f"file://{own.resolve()}".replace('"', r"\"")
+    search = [f'hydra.searchpath=["{address}"]'] if own.is_dir() else []
     try:
         with initialize_config_dir(str(configuration_folder().resolve()), version_base="1.3"):
             composed = compose("config", overrides=[*search, *overrides])
