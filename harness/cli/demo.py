@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
                 f"MLflow     {shown.workspace.store}",
                 "",
                 "What to type next:",
-                f"  cd {root}",
+                f"  cd {shlex.quote(str(root))}",
                 f"  {name} verify {identifier}",
                 f"  {name} versions in-force",
                 f"  {name} data import locomo FILE   # then the same way on real data: see the README's tour",
