@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,25 @@ def digest_rows(domain: str, rows: Iterable[Any]) -> str:
         state.update(encode(row).encode())
         state.update(b"\n")
     return f"sha256:{state.hexdigest()}"
+
+
+def package_digest(domain: str, package: str) -> str:
+    """Digest of the Python source of a package and its subpackages; equal ones certainly behave alike."""
+    return source_digest(domain, resources.files(package))
+
+
+def source_digest(domain: str, root: Traversable) -> str:
+    """Digest of the Python source in a folder and below it."""
+
+    def sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
+        for entry in folder.iterdir():
+            if entry.name.endswith(".py"):
+                # line ends differ between checkouts, behaviour does not
+                yield prefix + entry.name, digest_bytes("source/1", entry.read_bytes().replace(b"\r\n", b"\n"))
+            elif entry.is_dir():
+                yield from sources(entry, f"{prefix}{entry.name}/")
+
+    return digest_json(domain, dict(sources(root, "")))
 
 
 def file_sha256(path: Path) -> str:

@@ -7,6 +7,7 @@ how to mend it, and carries the documented exit code. Anything else that escapes
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 EXIT_CODES = {
@@ -80,6 +81,19 @@ class RunUsed(HarnessError):
     """The one full run of a document was made already, or is being made now."""
 
     exit_code = 12
+
+
+_ENVIRONMENT = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+)
+
+
+def environment_problem(error: BaseException) -> EnvironmentProblem | None:
+    """The system's refusal (no space, no permission, a failing disk) as one of ours; None for any other error."""
+    if not isinstance(error, OSError) or error.errno not in _ENVIRONMENT:
+        return None
+    where = str(error.filename or "")
+    return EnvironmentProblem(f"{error.strerror}", where=where, fix="free space or grant permission, then run it again")
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

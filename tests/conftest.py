@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import http.server
 import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +28,9 @@ PROJECT = Path(__file__).parents[1]
 SHARED_DATA = PROJECT.parent / "shared" / "data"
 
 Json = dict[str, Any]
+
+# whoever runs the tests may use a tracking server: nothing is mirrored there
+os.environ.pop("MLFLOW_TRACKING_URI", None)
 
 # no time limit, since machines differ and share; and the same examples everywhere, so that a failure is repeatable
 settings.register_profile("harness", deadline=None, derandomize=True)
@@ -51,6 +64,60 @@ def locomo(locomo_file: Path) -> Benchmark:
 def synthetic() -> Benchmark:
     """The synthetic benchmark, imported once."""
     return import_synthetic()
+
+
+@pytest.fixture(scope="session")
+def mlflow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real MLflow server on a store of its own; starting it takes half a minute."""
+    folder = tmp_path_factory.mktemp("mlflow-server")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    stores = ("--backend-store-uri", f"sqlite:///{folder}/server.db", "--artifacts-destination", str(folder / "files"))
+    place = ("--host", "127.0.0.1", "--port", str(port), "--workers", "1")
+    command = [sys.executable, "-m", "mlflow", "server", *place, *stores]
+    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    log = folder / "log"
+    with log.open("w") as stream:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=stream, stderr=subprocess.STDOUT)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        while True:
+            assert process.poll() is None, log.read_text()
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=5):
+                break
+            time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class _Answering(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(500)
+        self.end_headers()
+
+    do_POST = do_GET  # noqa: N815 - the name that the server looks for
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def broken_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Address of something that is no MLflow server: ``closed``, ``silent`` or ``failing``, as the test says."""
+    if request.param == "failing":
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Answering) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_port}"
+            server.shutdown()
+        return
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))  # a port that is bound and does not listen refuses
+        if request.param == "silent":
+            listener.listen()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -254,6 +255,11 @@ def split_digests(corpus: Corpus, edges: Edges, questions: Questions, labels: La
         digests[f"{part}_questions"] = questions_digest(questions.take(chosen))
         digests[f"{part}_labels"] = labels_digest(labels.take(chosen), corpus.ids)
     return digests
+
+
+def question_members(questions: Questions) -> frozenset[str]:
+    """Short digests of the questions' texts: what tells whether two question sets overlap, whatever their names."""
+    return frozenset(hashlib.sha256(f"question/1\n{text}".encode()).hexdigest()[:16] for text in questions.texts)
 
 
 def questions_digest(questions: Questions) -> str:

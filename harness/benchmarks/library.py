@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,14 +25,17 @@ from harness.benchmarks.columns import (
     benchmark_digest,
     labels_digest,
     part_indices,
+    question_members,
     questions_digest,
 )
 from harness.digest import canonical_json, digest_rows
 from harness.errors import EnvironmentProblem, IntegrityProblem, UsageProblem, did_you_mean
+from harness.ledger.folders import whole_folder
 
 CORPUS, EDGES, DEV_FILE = "corpus.parquet", "edges.parquet", "dev.parquet"
 HELDOUT_QUESTIONS, HELDOUT_LABELS = "heldout-questions.parquet", "heldout-labels.parquet"
 REPAIRS, MANIFEST = "heldout-repairs.json", "manifest.json"
+QUESTION_SETS = "question-sets.json"
 
 SEALED_FILES = frozenset({HELDOUT_QUESTIONS, HELDOUT_LABELS, REPAIRS})
 """What dev work may never open; the repair report quotes held-out evidence."""
@@ -58,20 +59,13 @@ def save(benchmark: Benchmark, folder: Path, origin: Path | None = None) -> dict
     manifest = _manifest(benchmark) | {"origin": str(origin.resolve()) if origin else None}
     if folder.exists():
         return _present(benchmark.name, manifest, folder)
-    partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        _write_files(benchmark, manifest, partial)
-        partial.rename(folder)
-    except OSError as error:
+        with whole_folder(folder) as partial:
+            _write_files(benchmark, manifest, partial)
+    except EnvironmentProblem:
         if folder.exists():  # another process imported at the same time and was first
             return _present(benchmark.name, manifest, folder)
-        what = f"the benchmark cannot be written: {error.strerror or error}"
-        fix = "grant write permission or make space"
-        raise EnvironmentProblem(what, where=str(folder), fix=fix) from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        raise
     return manifest
 
 
@@ -93,6 +87,11 @@ def _write_files(benchmark: Benchmark, manifest: Mapping[str, Any], folder: Path
     store.write(store.labels_table(benchmark.labels.take(heldout)), folder / HELDOUT_LABELS)
     repairs = [asdict(repair) for repair in benchmark.repairs]
     (folder / REPAIRS).write_text(json.dumps(repairs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    sets = {
+        part: sorted(question_members(benchmark.questions.take(chosen)))
+        for part, chosen in ((DEV, dev), (HELDOUT, heldout))
+    }
+    (folder / QUESTION_SETS).write_text(canonical_json(sets) + "\n", encoding="utf-8")
     (folder / MANIFEST).write_text(canonical_json(manifest) + "\n", encoding="utf-8")
 
 
@@ -207,6 +206,17 @@ class Library:
     def digests(self) -> dict[str, str]:
         """Content digests by part; ``digest`` stands for the whole."""
         return dict(self.manifest["digests"])
+
+    @cached_property
+    def question_sets(self) -> dict[str, frozenset[str]]:
+        """Short digests of the question texts of each part: dev work may know that it overlaps, and no more."""
+        path = self.folder / QUESTION_SETS
+        try:
+            sets = json.loads(path.read_text(encoding="utf-8"))
+            return {part: frozenset(map(str, sets[part])) for part in (DEV, HELDOUT)}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            what = f"the question sets of the benchmark cannot be read ({type(error).__name__})"
+            raise IntegrityProblem(what, where=str(path), fix="remove the folder and import again") from None
 
     @cached_property
     def corpus(self) -> Corpus:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
+from harness.cli.progress import ConsoleProgress
 from harness.errors import HarnessError
 
 _STYLES = {"PASS": "32", "OK": "32", "holds": "32", "ROLLBACK": "31", "FAIL": "31", "fell": "31", "refused": "31",
@@ -20,12 +20,17 @@ class Console:
 
     Args:
         as_json: results are printed as one JSON value, and nothing else goes to stdout.
+        quiet: no progress and no notes; results and errors stay.
+
+    Attributes:
+        progress: see `harness.workflow.progress.Progress`.
     """
 
-    def __init__(self, *, as_json: bool = False) -> None:
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
-        self._started = time.monotonic()
-        self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        self.quiet = quiet
+        self._colour = wants_colour(sys.stdout)
+        self.progress = ConsoleProgress(_say_at_once, quiet=quiet, colour=wants_colour(sys.stderr))
 
     def result(self, value: Any, lines: Iterable[str]) -> None:
         """Print a result: the value as JSON, or the lines for people."""
@@ -40,18 +45,29 @@ class Console:
         shown = word if text is None else text
         return f"\x1b[{style}m{shown}\x1b[0m" if style and self._colour else shown
 
-    def progress(self, what: str) -> None:
-        """Say on stderr what is being done, with the time since the start."""
-        _say(f"[{time.monotonic() - self._started:6.1f} s] {what}", sys.stderr)
-        flush_output(sys.stderr)
-
     def note(self, text: str) -> None:
-        """A line for the person, on stderr."""
+        """A line that a person may want to know, on stderr."""
+        if not self.quiet:
+            self.failure(text)
+
+    def failure(self, text: str) -> None:
+        """Why the command does not do what was asked, on stderr."""
         _say(f"harness: {text}", sys.stderr)
 
     def error(self, error: HarnessError) -> None:
         """One clear message on stderr."""
-        self.note(str(error))
+        self.failure(str(error))
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether to colour what goes to ``stream``: NO_COLOR forbids, FORCE_COLOR demands, else a terminal may have it.
+
+    Either counts if it is set and not empty (no-color.org, force-color.org); ``FORCE_COLOR=0`` forbids too.
+    """
+    force = os.environ.get("FORCE_COLOR")
+    if os.environ.get("NO_COLOR") or force == "0":
+        return False
+    return bool(force) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def flush_output(stream: TextIO) -> None:
@@ -67,6 +83,11 @@ def _say(line: str, stream: TextIO) -> None:
         print(line, file=stream)
     except BrokenPipeError:
         _give_up(stream)
+
+
+def _say_at_once(line: str) -> None:
+    _say(line, sys.stderr)
+    flush_output(sys.stderr)
 
 
 def _give_up(stream: TextIO) -> None:

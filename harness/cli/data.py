@@ -18,7 +18,8 @@ def add(commands: Commands) -> None:
     kinds = data.add_parser("import", help="import a benchmark", allow_abbrev=False).add_subparsers(
         dest="kind", metavar="KIND", required=True
     )
-    locomo = command(kinds, "locomo", run_import_locomo, "import LoCoMo from its file locomo10.json")
+    summary = "import LoCoMo from its file locomo10.json"
+    locomo = command(kinds, "locomo", run_import_locomo, summary, exits=(3,))
     locomo.add_argument("file", type=Path, help="locomo10.json")
     locomo.add_argument("--name", default="locomo", help="the benchmark's name here (default: locomo)")
     locomo.add_argument(
@@ -26,9 +27,10 @@ def add(commands: Commands) -> None:
     )
     locomo.add_argument("--allow-unknown", action="store_true", help="accept a file that is no known variant")
     locomo.add_argument("--overlay", type=Path, metavar="FILE", help="corrections by question id, for evidence=overlay")
-    synthetic = command(kinds, "synthetic", run_import_synthetic, "import the synthetic benchmark that ships along")
+    summary = "import the synthetic benchmark that ships along"
+    synthetic = command(kinds, "synthetic", run_import_synthetic, summary, exits=(3,))
     synthetic.add_argument("--name", default="synthetic", help="the benchmark's name here (default: synthetic)")
-    command(data, "list", run_list, "list the benchmarks of this workspace")
+    command(data, "list", run_list, "list the benchmarks of this workspace", exits=(3,))
 
 
 def run_init(options: argparse.Namespace, console: Console) -> int:

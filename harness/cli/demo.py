@@ -14,7 +14,8 @@ from harness.cli.parsing import Commands, command
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = command(commands, "demo", run, "go the whole way once, on the synthetic benchmark, in a new workspace")
+    summary = "go the whole way once, on the synthetic benchmark, in a new workspace"
+    parser = command(commands, "demo", run, summary, exits=(3,))
     parser.add_argument("--into", type=Path, metavar="DIR", help="an empty or new folder (default: a temporary one)")
 
 

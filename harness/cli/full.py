@@ -13,7 +13,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     parser = command(
         commands, "full", run, "make the one full run of a locked document, and judge it", takes_rest=True,
-        epilog="stopped anywhere, the same command goes on; exit 0 PASS, 10 ROLLBACK, 20 INCONCLUSIVE, 11 INADMISSIBLE",
+        exits=(3, 10, 11, 12, 20), epilog="stopped anywhere, the same command goes on",
     )  # fmt: skip
     parser.add_argument("id", help="the document's id")
     parser.add_argument("--retrieval-version", metavar="V", help="accepted where it agrees with the locked document")

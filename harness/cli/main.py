@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from harness import __version__
-from harness.cli import data, demo, dev, full, parsing, prereg, reproduce, verdicts, versions
+from harness.cli import (
+    compare,
+    completion,
+    data,
+    demo,
+    dev,
+    full,
+    hooks,
+    mirror,
+    parsing,
+    prereg,
+    reproduce,
+    ui,
+    verdicts,
+    versions,
+)
 from harness.cli.console import Console, flush_output
 from harness.errors import EXIT_CODES, EnvironmentProblem, HarnessError
 
@@ -24,9 +44,7 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
 }
 
-_GROUPS = (demo, data, versions, dev, prereg, full, verdicts, reproduce)
-
-_EPILOG = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+_GROUPS = (demo, data, versions, dev, prereg, full, verdicts, reproduce, compare, mirror, ui, hooks, completion)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -34,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = parsing.Parser(
         prog="harness",
         description="Is my retrieval change real, and can I prove that I did not move the bar?",
-        epilog=_EPILOG,
+        epilog=parsing.exit_codes(EXIT_CODES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -48,18 +66,44 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; nothing that a user did wrong ends in a traceback."""
     try:
-        return _main(list(sys.argv[1:] if arguments is None else arguments))
+        with _stoppable():
+            return _main(list(sys.argv[1:] if arguments is None else arguments))
     finally:
         flush_output(sys.stdout)
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that every `finally` runs; a second signal ends it at once."""
+    before: dict[signal.Signals, Any] = {}
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+            # what somebody chose to ignore, as nohup and a shell's `&` do, stays ignored
+            if signal.getsignal(number) == usual:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in before:
+            signal.signal(number, before[number])
 
 
 def _main(arguments: list[str]) -> int:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    console = Console(as_json="--json" in arguments)
+    console = Console()
     try:
-        options, rest = build_parser().parse_known_args(arguments)
+        parser = build_parser()
+        completion.answer(parser)
+        options, rest = parser.parse_known_args(arguments)
         options.rest = rest
+        console = Console(as_json=options.json, quiet=options.quiet)
         if rest and not getattr(options, "takes_rest", False):
             parsing.refuse_rest(rest)
         options.workspace = Path(getattr(options, "workspace", None) or Path.cwd())
@@ -68,7 +112,7 @@ def _main(arguments: list[str]) -> int:
         console.error(error)
         return error.exit_code
     except KeyboardInterrupt:
-        console.note("interrupted; run the same command again to go on")
+        console.failure("interrupted; run the same command again to go on")
         return 130
     except OSError as error:
         problem = _environment_problem(error)
@@ -91,6 +135,6 @@ def _environment_problem(error: OSError) -> EnvironmentProblem | None:
 def _internal_error(error: BaseException, console: Console) -> int:
     if os.environ.get("HARNESS_DEBUG"):
         raise error
-    console.note(f"internal error: {type(error).__name__}: {error}")
-    console.note("this is a fault of the program; HARNESS_DEBUG=1 shows where it happened")
+    console.failure(f"internal error: {type(error).__name__}: {error}")
+    console.failure("this is a fault of the program; HARNESS_DEBUG=1 shows where it happened")
     return 1

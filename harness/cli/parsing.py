@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from harness.errors import UsageProblem, did_you_mean
+from harness.errors import EXIT_CODES, UsageProblem, did_you_mean
 
 Commands = Any
 """What ``add_subparsers`` returns; argparse keeps its type private."""
+
+ALWAYS = (0, 1, 2, 4, 130)
+"""How any command can end: done, a fault of the program, mistyped, no space or permission, interrupted."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,17 +31,44 @@ class Parser(argparse.ArgumentParser):
 
 
 def command(
-    commands: Commands, name: str, run: Callable[..., int], summary: str, *, takes_rest: bool = False, **more: Any
+    commands: Commands,
+    name: str,
+    run: Callable[..., int],
+    summary: str,
+    *,
+    exits: Iterable[int] = (),
+    takes_rest: bool = False,
+    epilog: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command with the options that all commands have."""
+    """Add a command with the options that all commands have.
+
+    Args:
+        commands: where to add it.
+        name: the word that is typed.
+        run: called with the options and the console; returns the exit code.
+        summary: what it does, in a few words.
+        exits: exit codes that it can end with besides `ALWAYS`; its help explains them.
+        takes_rest: whether words that the parser does not know are the command's own matter.
+        epilog: what its help says after the options.
+    """
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter, **more,
-    )  # fmt: skip
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog="\n\n".join(part for part in (epilog, exit_codes({*ALWAYS, *exits})) if part),
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--workspace", metavar="DIR", help="the workspace (default: here, or the nearest one above)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print results and errors only, no progress")
     parser.set_defaults(run=run, takes_rest=takes_rest)
     return parser
+
+
+def exit_codes(codes: Iterable[int]) -> str:
+    """What these exit codes mean, a line each."""
+    return "exit codes:\n" + "\n".join(f"  {code:>3}  {EXIT_CODES[code]}" for code in sorted(codes))
 
 
 def group(commands: Commands, name: str, summary: str) -> Commands:
@@ -47,6 +77,16 @@ def group(commands: Commands, name: str, summary: str) -> Commands:
         name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
     )
     return parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command that can be typed, by its whole name."""
+    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not groups:
+        yield parser.prog, parser
+    for action in groups:
+        for below in action.choices.values():
+            yield from commands_of(below)
 
 
 def refuse_rest(rest: list[str]) -> NoReturn:

@@ -12,7 +12,7 @@ from harness.cli.parsing import Commands, command, group
 def add(commands: Commands) -> None:
     """Add the commands."""
     prereg = group(commands, "prereg", "write, check, lock and list preregistrations")
-    new = command(prereg, "new", run_new, "begin a document from a frozen dev result")
+    new = command(prereg, "new", run_new, "begin a document from a frozen dev result", exits=(3,))
     new.add_argument("id", help="the document's id: lower-case letters, digits, hyphens")
     new.add_argument("--from", dest="frozen", required=True, metavar="FILE", help="experiments/NAME/frozen.yaml")
     new.add_argument(
@@ -30,15 +30,16 @@ def add(commands: Commands) -> None:
     for name in ("title", "hypothesis", "rationale"):
         new.add_argument(f"--{name}", help=f"the {name}; left out, the document says TODO")
     new.add_argument("--author", action="append", help="an author; repeatable")
-    check = command(prereg, "check", run_check, "say whether a document can decide anything; changes nothing")
+    summary = "say whether a document can decide anything; changes nothing"
+    check = command(prereg, "check", run_check, summary, exits=(3,))
     check.add_argument("id", help="the document's id or path")
-    lock = command(prereg, "lock", run_lock, "lock a document: from now on it cannot be changed")
+    lock = command(prereg, "lock", run_lock, "lock a document: from now on it cannot be changed", exits=(3,))
     lock.add_argument("id", help="the document's id or path")
     lock.add_argument("--acknowledge", metavar="REASON", help="go ahead in spite of findings that allow it")
-    abandon = command(prereg, "abandon", run_abandon, "give a locked document up")
+    abandon = command(prereg, "abandon", run_abandon, "give a locked document up", exits=(3,))
     abandon.add_argument("id", help="the document's id")
     abandon.add_argument("--reason", required=True, help="why; it stays on record")
-    command(prereg, "list", run_list, "list the documents and how far they are")
+    command(prereg, "list", run_list, "list the documents and how far they are", exits=(3,))
     show = command(prereg, "show", run_show, "show a document with every default filled in")
     show.add_argument("id", help="the document's id or path")
 
@@ -103,12 +104,15 @@ def run_check(options: argparse.Namespace, console: Console) -> int:
 
 def run_lock(options: argparse.Namespace, console: Console) -> int:
     """Lock a document."""
+    from harness.ledger.head import unwitnessed
     from harness.workflow.lock import lock_document
     from harness.workflow.workspace import open_workspace
 
     workspace = open_workspace(options.workspace)
     entry = lock_document(workspace, options.id, options.acknowledge)
     payload = entry.payload
+    if note := unwitnessed(workspace.entries()):
+        console.note(note)
     lines = [
         f"locked: {payload['id']}, look {payload['look']} at these held-out questions, α = {payload['alpha_k']:.4f} "
         f"of {payload['document']['alpha']:g} (later looks get less)",

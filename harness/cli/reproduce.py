@@ -12,7 +12,8 @@ from harness.errors import ReproductionFailed, UsageProblem
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = command(commands, "reproduce", run, "reproduce a published figure from its recipe: OK, OKish or FAIL")
+    summary = "reproduce a published figure from its recipe: OK, OKish or FAIL"
+    parser = command(commands, "reproduce", run, summary, exits=(3, 5))
     parser.add_argument("name", nargs="?", help="a recipe's name, or a recipe of your own (FILE.yaml); none lists them")
     parser.add_argument("--data", type=Path, metavar="FILE", help="the benchmark's source file")
     parser.add_argument("--engine", choices=("numpy", "rank_bm25"), default="numpy", help="both give the same order")
@@ -20,22 +21,20 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Reproduce a figure, and put it on record as an outside look."""
-    from harness.workflow.reproduce import FAIL, load_recipe, recipe_names, record_look, reproduce, verdict_of
+    from harness.workflow.reproduce import FAIL, load_recipe, recipe_names, record_look, reproduce
     from harness.workflow.workspace import open_workspace
 
     if options.name is None:
         console.result(recipe_names(), recipe_names())
         return 0
     recipe = load_recipe(options.name)
-    lines = reproduce(recipe, options.data, console.progress, options.engine)
-    outcome = verdict_of(lines)
+    done = reproduce(recipe, options.data, console.progress, options.engine)
+    lines, outcome = done.lines, done.outcome
     try:
         workspace = open_workspace(options.workspace)
     except UsageProblem:
-        record = "not recorded: there is no workspace here to keep a ledger in"
-    else:
-        record_look(workspace, recipe, outcome)
-        record = "recorded in the ledger as an outside look at the held-out questions"
+        workspace = None
+    record = record_look(workspace, recipe, done)
     shown = [
         [line.title if line.slice == "all" else f"  {line.slice}", _fraction(line.expected), _fraction(line.found),
          f"{100 * line.found[0] / max(1, line.found[1]):.2f} %", line.outcome]

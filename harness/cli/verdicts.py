@@ -12,12 +12,12 @@ from harness.errors import IntegrityProblem
 
 def add(commands: Commands) -> None:
     """Add the commands."""
-    for name, run, summary in (
-        ("verdict", run_verdict, "print a verdict, and exit with its code"),
-        ("report", run_report, "write the verdict page again, as HTML and Markdown"),
-        ("verify", run_verify, "check offline that nobody moved the bar"),
+    for name, run, summary, exits in (
+        ("verdict", run_verdict, "print a verdict, and exit with its code", (3, 10, 11, 20)),
+        ("report", run_report, "write the verdict page again, as HTML and Markdown", (3,)),
+        ("verify", run_verify, "check offline that nobody moved the bar", (3,)),
     ):
-        parser = command(commands, name, run, summary)
+        parser = command(commands, name, run, summary, exits=exits)
         parser.add_argument("id", help="the document's id")
 
 
@@ -78,7 +78,7 @@ def run_report(options: argparse.Namespace, console: Console) -> int:
 
 def run_verify(options: argparse.Namespace, console: Console) -> int:
     """Run every named check."""
-    from harness.workflow.verify import stands, verify_run
+    from harness.workflow.verify import COPIES, stands, verify_run
     from harness.workflow.workspace import open_workspace
 
     workspace = open_workspace(options.workspace)
@@ -92,6 +92,8 @@ def run_verify(options: argparse.Namespace, console: Console) -> int:
     ]
     not_run = [check.name for check in checks if check.status == "NOTRUN"]
     summary = "the verdict stands" if good else "the verdict does not stand"
+    if good and any(check.name in COPIES and check.status == "FAIL" for check in checks):
+        summary += f", but its copy in MLflow does not show it: harness mirror {identifier}"
     lines += ["", summary + (f"; not run: {', '.join(not_run)}" if good and not_run else "")]
     lines += ["not covered: report.html and report.md, which harness report writes again from what was verified"]
     console.result({"id": identifier, "stands": good, "checks": [check._asdict() for check in checks]}, lines)

@@ -11,7 +11,8 @@ from harness.errors import IntegrityProblem
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = command(commands, "versions", run, "list retrieval versions, explain one, or say which is in force")
+    summary = "list retrieval versions, explain one, or say which is in force"
+    parser = command(commands, "versions", run, summary, exits=(3,))
     parser.add_argument("what", nargs="?", choices=("show", "in-force"), help="show V, or in-force")
     parser.add_argument("name", nargs="?", help="with show: the version")
     parser.add_argument("--benchmark", help="with in-force: the benchmark (default: the only one)")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from harness.errors import UsageProblem, did_you_mean
 
-NAMES = ("Success", "AllSuccess", "R", "RR", "nDCG")
+NAMES = ("Success", "AllSuccess", "R", "RR", "nDCG", "P", "AP")
 
 CONVENTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -83,14 +83,26 @@ class Found:
     total: NDArray[np.int64]
 
 
-def find_evidence(ranking: Ranking, credit: Groups, evidence: Groups, total: NDArray[np.int64]) -> Found:
-    """Where each piece of evidence is first found.
+@dataclass(frozen=True)
+class Hits:
+    """Every piece of evidence that any document of a ranking is credited with, found before or not.
+
+    Attributes:
+        question, rank, chunk: int64, in the order of the ranking; rank is 0-based.
+    """
+
+    question: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    chunk: NDArray[np.int64]
+
+
+def hits_of(ranking: Ranking, credit: Groups, evidence: Groups) -> Hits:
+    """Which documents are credited with which evidence.
 
     Args:
         ranking: documents by question.
         credit: document position → chunks that it earns credit for.
         evidence: question → chunks, aligned with the ranking.
-        total: int64, pieces of evidence a question, those that cannot be found included.
     """
     n_chunks = 1 + int(max(credit.values.max(initial=0), evidence.values.max(initial=0)))
     lengths = np.diff(ranking.offsets)
@@ -102,11 +114,22 @@ def find_evidence(ranking: Ranking, credit: Groups, evidence: Groups, total: NDA
     retrieved = np.repeat(owner, size) * n_chunks + credit.values[inner]
     wanted = np.repeat(np.arange(len(evidence)), evidence.counts()) * n_chunks + evidence.values
     hit = np.isin(retrieved, wanted)
+    return Hits(retrieved[hit] // n_chunks, np.repeat(rank, size)[hit], retrieved[hit] % n_chunks)
+
+
+def find_evidence(hits: Hits, total: NDArray[np.int64]) -> Found:
+    """Where each piece of evidence is first found.
+
+    Args:
+        hits: what the ranking's documents are credited with.
+        total: int64, pieces of evidence a question, those that cannot be found included.
+    """
     # unique() returns the first place of every (question, chunk), and places are in rank order
-    keys, first = np.unique(retrieved[hit], return_index=True)
-    question, ranks = keys // n_chunks, np.repeat(rank, size)[hit][first]
-    order = np.lexsort((ranks, question))
-    return Found(question[order], ranks[order], total)
+    keys = hits.question * (int(hits.chunk.max(initial=0)) + 1) + hits.chunk
+    first = np.unique(keys, return_index=True)[1]
+    question, rank = hits.question[first], hits.rank[first]
+    order = np.lexsort((rank, question))
+    return Found(question[order], rank[order], total)
 
 
 def success(found: Found, k: int) -> FloatArray:
@@ -141,21 +164,53 @@ def ndcg(found: Found, k: int) -> FloatArray:
     A document gains once if it finds anything new. The ideal ranking finds one piece of evidence at each of
     its first ranks, so the value never exceeds 1.
     """
-    width = int(found.rank.max(initial=0)) + 1
-    documents = np.unique(found.question * width + found.rank)
-    question, rank = documents // width, documents % width
-    inside = rank < k
-    gained = np.bincount(question[inside], 1.0 / np.log2(rank[inside] + 2), minlength=len(found.total))
+    question, rank, _ = _finders(found, k)
+    gained = np.bincount(question, 1.0 / np.log2(rank + 2), minlength=len(found.total))
     ideal = np.concatenate([np.zeros(1), np.cumsum(1.0 / np.log2(np.arange(k) + 2))])
     value: FloatArray = gained / np.maximum(ideal[np.minimum(found.total, k)], 1.0)
     return value
+
+
+def precision(found: Found, k: int) -> FloatArray:
+    """Share of the first k documents that find something new; k is the divisor however few were retrieved."""
+    share: FloatArray = np.bincount(_finders(found, k)[0], minlength=len(found.total)) / k
+    return share
+
+
+def average_precision(found: Found, k: int) -> FloatArray:
+    """Precision at each document of the first k that finds something new, summed, over the pieces of evidence.
+
+    Cut as trec_eval's ``map_cut`` (Buckley & Voorhees): evidence that is not found counts as a precision of 0.
+    """
+    question, rank, nth = _finders(found, k)
+    summed = np.bincount(question, nth / (rank + 1), minlength=len(found.total))
+    value: FloatArray = summed / np.maximum(found.total, 1)
+    return value
+
+
+def _finders(found: Found, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Question and rank of each document of the first k that finds something new, and the how manieth it is."""
+    width = int(found.rank.max(initial=0)) + 1
+    documents = np.unique(found.question * width + found.rank)
+    question, rank = documents // width, documents % width
+    question, rank = question[rank < k], rank[rank < k]
+    nth = np.arange(len(question)) - np.searchsorted(question, question) + 1
+    return question, rank, nth
 
 
 def _count(found: Found, k: int) -> NDArray[np.int64]:
     return np.bincount(found.question[found.rank < k], minlength=len(found.total))
 
 
-FORMULAS = {"Success": success, "AllSuccess": all_success, "R": recall, "RR": reciprocal_rank, "nDCG": ndcg}
+FORMULAS = {
+    "Success": success,
+    "AllSuccess": all_success,
+    "R": recall,
+    "RR": reciprocal_rank,
+    "nDCG": ndcg,
+    "P": precision,
+    "AP": average_precision,
+}
 
 
 def score(ranking: Ranking, labels: Labels, credit: Credit, measures: Sequence[Measure]) -> Scores:
@@ -181,7 +236,8 @@ def score(ranking: Ranking, labels: Labels, credit: Credit, measures: Sequence[M
             raise UsageProblem(what, fix=f"rank to depth {measure.k} or choose a smaller cut-off")
         key = (measure.credit, measure.evidence)
         if key not in cache:
-            cache[key] = find_evidence(ranking, credit.under(measure.credit), *_evidence(labels, measure))
+            evidence, total = evidence_under(labels, measure)
+            cache[key] = find_evidence(hits_of(ranking, credit.under(measure.credit), evidence), total)
         found = cache[key]
         value = FORMULAS[measure.name](found, measure.k)
         value[found.total == 0] = np.nan if measure.empty == "skip" else float(measure.empty)
@@ -193,7 +249,8 @@ def score(ranking: Ranking, labels: Labels, credit: Credit, measures: Sequence[M
     return Scores(ranking.questions, values, unavailable)
 
 
-def _evidence(labels: Labels, measure: Measure) -> tuple[Groups, NDArray[np.int64]]:
+def evidence_under(labels: Labels, measure: Measure) -> tuple[Groups, NDArray[np.int64]]:
+    """Question → evidence under a measure's convention, and int64, the pieces there are, findable or not."""
     evidence = evidence_of(labels, measure.evidence)
     if measure.evidence == "published":
         return evidence, labels.n_published.astype(np.int64)

@@ -2,6 +2,7 @@
 
 Content goes to a temporary name in the same folder, is forced to the disk, and only then gets its real name;
 afterwards the folder itself is forced to the disk, for a name that is only in memory is lost with the power.
+Whoever writes next in a folder removes what killed writers left there, so that nobody has to tidy up.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import contextlib
 import errno
 import os
 import secrets
+import socket
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +25,7 @@ TEMPORARY = ".tmp-"
 """How the names of unfinished files begin; whoever finds one may ignore it."""
 
 LOCK_WAIT_SECONDS = 30.0
+_ABANDONED_SECONDS = 3600.0  # no write takes that long, whatever machine it is made on
 _POLL_SECONDS = 0.01  # a holder needs a few milliseconds, so that a coarser step would be mostly waiting
 
 # What systems answer where a file system knows no hard links: FAT, some network and container file systems.
@@ -96,9 +101,10 @@ def try_writing(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what crashed writers left in ``folder``; call it only where nobody else can be writing."""
+    """Remove what killed writers left in ``folder``; what somebody may still be writing stays."""
     for leftover in folder.glob(f"{TEMPORARY}*"):
-        _discard(leftover)
+        if _is_abandoned(leftover):
+            _discard(leftover)
 
 
 @contextlib.contextmanager
@@ -146,7 +152,8 @@ def _mend(number: int | None) -> str:
 
 
 def _write_temporary(folder: Path, data: bytes) -> Path:
-    temporary = folder / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+    sweep(folder)
+    temporary = folder / f"{TEMPORARY}{_machine()}-{os.getpid()}-{secrets.token_hex(8)}"
     # Permissions follow the user's umask, as for any other file of a shared project.
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -158,6 +165,33 @@ def _write_temporary(folder: Path, data: bytes) -> Path:
         _discard(temporary)
         raise
     return temporary
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def _is_abandoned(temporary: Path) -> bool:
+    machine, _, rest = temporary.name.removeprefix(TEMPORARY).partition("-")
+    process = rest.partition("-")[0]
+    if machine == _machine() and process.isdecimal() and not _is_alive(int(process)):
+        return True
+    try:
+        return time.time() - temporary.stat().st_mtime > _ABANDONED_SECONDS
+    except OSError:  # its writer has just finished
+        return False
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":  # asking would end it there
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        return True
+    return True
 
 
 def _link(temporary: Path, final: Path) -> bool:

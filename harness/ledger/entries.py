@@ -180,7 +180,6 @@ class Ledger:
         record = {**fields, "sequence": sequence, "parents": list(parents)}
         body = encode(record["kind"], record)
         entry = _entry(record, body)
-        durable.sweep(self.root)  # under the lock nobody else is writing here
         if not durable.publish(self.root, entry.name, body + b"\n"):
             self._broken(entry.name, "appeared while it was being written", "run the command again")
         return entry

@@ -98,13 +98,22 @@ def user_witness_path(entries: Iterable[Entry]) -> Path:
     first = min((entry.hash for entry in entries if not entry.parents), default=None)
     if first is None:
         raise IntegrityProblem("ledger is missing", fix="restore it; only a ledger with entries has a witness")
+    return user_state() / "heads" / f"{first}.json"
+
+
+def user_state() -> Path:
+    """This user's own folder of what is remembered across workspaces.
+
+    Raises:
+        EnvironmentProblem: the user has no home folder.
+    """
     named = Path(os.environ.get("XDG_STATE_HOME", ""))
     try:
         # The XDG base directory specification has relative paths ignored.
         state = named if named.is_absolute() else Path.home() / ".local" / "state"
     except RuntimeError as error:
         raise EnvironmentProblem("no home folder is known", fix="set HOME or XDG_STATE_HOME") from error
-    return state / "retrieval-harness" / "heads" / f"{first}.json"
+    return state / "retrieval-harness"
 
 
 def update_user_witness(entries: Iterable[Entry]) -> bool:
@@ -128,6 +137,19 @@ def update_user_witness(entries: Iterable[Entry]) -> bool:
     except (HarnessError, OSError):
         return False
     return True
+
+
+def unwitnessed(entries: Iterable[Entry]) -> str:
+    """What to tell a user whose witness does not say the present head, in one line; empty if it does."""
+    everyone = list(entries)
+    try:
+        path = user_witness_path(everyone)
+        if read_witness(path) == head(everyone):
+            return ""
+        where = str(path.parent)
+    except HarnessError as error:
+        where = error.where or error.what
+    return f"no witness outside of this workspace, since {where} cannot be written: keep a copy of the ledger elsewhere"
 
 
 def _head_problem(value: Any) -> str:

@@ -133,6 +133,8 @@ def _check_systems(document: Preregistration, evidence: Evidence) -> list[Findin
     if document.baseline.identity() == document.candidate.identity():
         says = "baseline and candidate are the same version with the same parameters"
         findings.append(Finding(REFUSED, "systems", says, "change a parameter of the candidate"))
+    elif document.baseline.scoring() == document.candidate.scoring():
+        findings.append(_ties_only(document))
     if document.baseline.identity() != evidence.in_force:
         force = evidence.in_force
         settings = ", ".join(f"{key}={value}" for key, value in force["parameters"].items())
@@ -143,6 +145,17 @@ def _check_systems(document: Preregistration, evidence: Evidence) -> list[Findin
             fix = "compare with the version in force, or declare why not with straw: <reason>"
             findings.append(Finding(REFUSED, "baseline", says, fix))
     return findings or [Finding(FINE, "systems", "the baseline is the version in force; both behave as registered")]
+
+
+def _ties_only(document: Preregistration) -> Finding:
+    says = (
+        "both systems give every document the same score and differ in the order of exact ties only, so that hardly "
+        "any ranking can change"
+    )
+    if document.model.claim.superior is None:
+        return Finding(NOTED, "ties", f"{says}; that nothing is lost is the one claim that can be decided")
+    fix = "claim non_inferior: the largest loss that you would tolerate"
+    return Finding(REFUSED, "ties", f"{says}: a claim of superiority cannot pass", fix, may_acknowledge=True)
 
 
 def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Finding]:
@@ -164,7 +177,17 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
         says = f"never produced on dev: {', '.join(missing)}"
         more = f"{fix} (add 'measures=[{','.join(missing)}]' to harness dev)"
         return [Finding(REFUSED, "rehearsal", says, more, may_acknowledge=True)]
-    return [Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")]
+    rehearsed = Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")
+    return [rehearsed, *_check_near_duplicates(evidence.frozen)]
+
+
+def _check_near_duplicates(frozen: Mapping[str, Any]) -> list[Finding]:
+    found = {kind: count for kind, count in frozen.get("near_duplicates", {}).items() if count}
+    if not found:
+        return []
+    pairs = " and ".join(f"{count} pairs of {kind}" for kind, count in found.items())
+    says = f"{pairs} are nearly the same in dev and held-out: what was tuned on one is known of the other"
+    return [Finding(NOTED, "near duplicates", says)]
 
 
 def _check_clause(document: Preregistration, clause: Clause, evidence: Evidence) -> list[Finding]:

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from harness.reporting import words
+from harness.reporting.plot import clause_plot, slice_plot
 
 HTML, MARKDOWN = "report.html", "report.md"
 
@@ -32,6 +33,7 @@ def render(report: Mapping[str, Any]) -> dict[str, str]:
         "p": words.p_value,
         "cell": _cell,
     }
+    environment.globals |= {"clause_plot": clause_plot, "slice_plot": slice_plot}
     return {
         HTML: environment.get_template("verdict.html.j2").render(report),
         MARKDOWN: environment.get_template("verdict.md.j2").render(report),

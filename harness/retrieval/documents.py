@@ -15,7 +15,8 @@ from harness.retrieval.template import TEMPLATES
 from harness.retrieval.tokenizer import TOKENIZERS, count_tokens
 
 ReadModel = Literal["chunk", "edge"]
-TieRule = Literal["ordinal", "id-text"]
+TieRule = Literal["ordinal", "id-text", "confidence"]
+"""What orders exact ties: order of ingestion, ids as text, or static confidence (highest first, then ingestion)."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,9 @@ def build_documents(
         partitions: build only these; statistics are local to a partition, so nothing else changes.
 
     Raises:
-        UsageProblem: the benchmark has nothing in these layers.
+        UsageProblem: the benchmark has nothing in one of these layers, or no static confidence to order by.
     """
+    _refuse_absent_layers(corpus, layers)
     wanted = np.isin(corpus.layer, [LAYERS.index(name) for name in layers])
     if partitions is not None:
         wanted &= np.isin(corpus.partition, partitions)
@@ -77,16 +79,37 @@ def build_documents(
         partition = corpus.partition[positions]
         names = [corpus.ids[int(p)] for p in positions]
     if not len(positions):
-        present = ", ".join(name for code, name in enumerate(LAYERS) if (corpus.layer == code).any())
-        what = f"no {read_model} in the layers {', '.join(layers)}"
-        raise UsageProblem(what, allowed=f"layers of this benchmark: {present}", fix="choose other layers")
+        raise UsageProblem(f"no {read_model} in the layers {', '.join(layers)}", fix="choose other layers")
     if tie_rule == "id-text":
         order = np.array(sorted(range(len(names)), key=lambda i: (partition[i], names[i])), dtype=np.int64)
+    elif tie_rule == "confidence":
+        confidence = _static_confidence(edges.confidence if read_model == "edge" else corpus.confidence, read_model)
+        # lexsort is stable, so that equal confidences stay in order of ingestion
+        order = np.lexsort((-confidence[positions], partition))
     else:
         order = np.argsort(partition, kind="stable")
     return Documents(
         positions[order].astype(np.int32), partition[order].astype(np.int32), [rows[i] for i in order.tolist()]
     )
+
+
+def _refuse_absent_layers(corpus: Corpus, layers: Sequence[str]) -> None:
+    present = [name for code, name in enumerate(LAYERS) if (corpus.layer == code).any()]
+    absent = [name for name in layers if name not in present]
+    if absent:
+        what = f"nothing in the layer {', '.join(absent)}"
+        raise UsageProblem(what, allowed=f"layers of this benchmark: {', '.join(present)}", fix="choose other layers")
+
+
+def _static_confidence(confidence: NDArray[np.float64], read_model: ReadModel) -> NDArray[np.float64]:
+    """The whole column, checked: a fault must show on dev, not first in the partition where it lies."""
+    wrong = np.flatnonzero(~((confidence >= 0) & (confidence <= 1)))  # so that NaN is wrong too
+    if len(wrong):
+        what = f"{len(wrong)} of {len(confidence)} {read_model}s have no static confidence"
+        example = f"{read_model} {wrong[0]} has {confidence[wrong[0]]}"
+        allowed = f"one number from 0 to 1 for each {read_model}, written at ingest ({example})"
+        raise UsageProblem(what, allowed=allowed, fix="mend the confidence and import again, or use bm25")
+    return confidence
 
 
 def document_names(corpus: Corpus, edges: Edges, read_model: ReadModel) -> list[str]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from harness.benchmarks.synthetic import import_synthetic
-from harness.digest import digest_bytes, digest_json
+from harness.digest import source_digest
 from harness.retrieval.registry import VERSIONS, select
 from harness.retrieval.version import Configured, Store
 
@@ -35,14 +36,6 @@ def current() -> dict[str, str]:
     return {name: fingerprint(select(name)) for name in VERSIONS}
 
 
-def code_digest() -> str:
-    """Digest of the retrieval package's source: two equal ones certainly rank alike."""
-    root = resources.files("harness.retrieval")
-    files = {}
-    for folder, prefix in ((root, ""), (root / "versions", "versions/")):
-        for entry in folder.iterdir():
-            if entry.name.endswith(".py"):
-                # line ends differ between checkouts, behaviour does not
-                source = entry.read_bytes().replace(b"\r\n", b"\n")
-                files[prefix + entry.name] = digest_bytes("source/1", source)
-    return digest_json("retrieval-code/1", files)
+def code_digest(root: Traversable | None = None) -> str:
+    """Digest of the retrieval package's source, or of the copy at ``root``: two equal ones certainly rank alike."""
+    return source_digest("retrieval-code/1", root or resources.files("harness.retrieval"))

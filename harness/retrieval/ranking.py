@@ -1,17 +1,14 @@
-"""The ranking: one total order of documents for each question, and its way in and out as TREC files."""
+"""The ranking: one total order of documents for each question."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.digest import digest_rows
-from harness.errors import UsageProblem
 
 
 @dataclass(frozen=True)
@@ -100,84 +97,3 @@ def joined(parts: Sequence[Ranking], questions: Sequence[str], depth: int) -> Ra
         np.concatenate(scores or [empty_scores]),
         depth,
     )
-
-
-def write_trec(ranking: Ranking, documents: Sequence[str], path: Path, tag: str = "harness") -> None:
-    """Write a TREC run file.
-
-    The score column is derived from the rank and strictly decreasing, because distinct float64 scores can
-    become equal in an evaluator that holds float32, and would then be ordered by document name.
-
-    Args:
-        ranking: what to write.
-        documents: a name for each document position, without blanks.
-        path: the file.
-        tag: the run's name, the last column.
-    """
-    with path.open("w", encoding="utf-8", newline="\n") as handle:
-        for question, found in ranking.rows():
-            for rank, position in enumerate(found, start=1):
-                score = len(found) + 1 - rank
-                handle.write(f"{question} Q0 {documents[position]} {rank} {score} {tag}\n")
-
-
-def read_trec(path: Path, documents: Mapping[str, int], questions: Sequence[str]) -> Ranking:
-    """Read a TREC run file; rows are ordered by score, then by their order in the file.
-
-    Args:
-        path: lines of ``question Q0 document rank score tag``.
-        documents: name → position.
-        questions: the question ids in order; a question without rows has an empty ranking.
-
-    Raises:
-        UsageProblem: a malformed line, an unknown question or document, a document twice for one question,
-            or a score that is not a finite number; each names the line.
-    """
-    known = set(questions)
-    rows: dict[str, list[tuple[float, int]]] = {question: [] for question in questions}
-    seen: set[tuple[str, int]] = set()
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise UsageProblem("no such run file", where=str(path), fix="give the path of a TREC run file") from None
-    except (UnicodeDecodeError, IsADirectoryError):
-        raise UsageProblem("not a text file", where=str(path), allowed="a TREC run file in UTF-8") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
-        question, position, score = _parse_line(line, where, documents, known)
-        if (question, position) in seen:
-            raise UsageProblem(f"document {line.split()[2]!r} twice for question {question!r}", where=where,
-                               allowed="each document once", fix="remove one of the lines")  # fmt: skip
-        seen.add((question, position))
-        rows[question].append((score, position))
-    ordered = [sorted(found, key=lambda pair: -pair[0]) for found in rows.values()]
-    lengths = np.array([len(found) for found in ordered], dtype=np.int64)
-    return Ranking(
-        tuple(questions),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
-        np.array([position for found in ordered for _, position in found], dtype=np.int32),
-        np.array([score for found in ordered for score, _ in found], dtype=np.float64),
-        int(lengths.max(initial=0)),
-    )
-
-
-def _parse_line(line: str, where: str, documents: Mapping[str, int], known: set[str]) -> tuple[str, int, float]:
-    fields = line.split()
-    if len(fields) != 6:
-        raise UsageProblem(f"{len(fields)} columns", where=where, allowed="question Q0 document rank score tag")
-    question, _, document, _, text, _ = fields
-    if question not in known:
-        example = next(iter(sorted(known)), "none")
-        raise UsageProblem(f"unknown question {question!r}", where=where, allowed=f"ids such as {example}")
-    if document not in documents:
-        example = next(iter(documents), "none")
-        raise UsageProblem(f"unknown document {document!r}", where=where, allowed=f"ids such as {example}")
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise UsageProblem(f"score {text!r}", where=where, allowed="a finite number")
-    return question, documents[document], score

@@ -8,11 +8,11 @@ from typing import Any
 
 from harness.errors import UsageProblem, did_you_mean
 from harness.retrieval.version import Configured, Version, configure
-from harness.retrieval.versions import bm25, bm25_edges
+from harness.retrieval.versions import bm25, bm25_edges, static_tiebreak, static_tiebreak_edges
 
-VERSIONS: Mapping[str, Version] = MappingProxyType(
-    {version.name: version for version in (bm25.VERSION, bm25_edges.VERSION)}
-)
+_MODULES = (bm25, bm25_edges, static_tiebreak, static_tiebreak_edges)
+
+VERSIONS: Mapping[str, Version] = MappingProxyType({module.VERSION.name: module.VERSION for module in _MODULES})
 
 DEFAULT = "bm25"
 """What is in force on a benchmark on which nothing has passed yet: `bm25` over raw and distilled chunks."""

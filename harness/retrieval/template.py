@@ -27,4 +27,12 @@ def session_prefix(corpus: Corpus, position: int) -> str:
     return f"[session_{corpus.session[position]} {moment:%Y-%m-%d %H:%M}] {bare(corpus, position)}"
 
 
-TEMPLATES: Mapping[str, Template] = MappingProxyType({"session-prefix/1": session_prefix, "bare/1": bare})
+def session_prefix_captions(corpus: Corpus, position: int) -> str:
+    """As `session_prefix`, and after it the caption of a shared image in brackets, which are no tokens."""
+    caption = corpus.captions[position]
+    return session_prefix(corpus, position) + (f" [{caption}]" if caption else "")
+
+
+TEMPLATES: Mapping[str, Template] = MappingProxyType(
+    {"session-prefix/1": session_prefix, "bare/1": bare, "session-prefix-captions/1": session_prefix_captions}
+)

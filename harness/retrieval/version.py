@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -49,6 +49,9 @@ class Version:
         deterministic: whether the same inputs always give the same positions.
         parameters: the model of its parameters; every one has a default.
         rank: ranks questions over a store.
+        scores_as: the version whose scores these are to the last bit, if it is another one; only the order of
+            exact ties is then this version's own.
+        refuses: a part of a parameter's name → why no parameter of that kind can be; the first that fits counts.
     """
 
     name: str
@@ -60,6 +63,14 @@ class Version:
     deterministic: bool
     parameters: type[Parameters]
     rank: Callable[[Store, Questions, Any, int, Engine], Ranking]
+    scores_as: str = ""
+    refuses: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def why_not(self, parameter: str) -> str:
+        """Why this version takes no parameter of this kind, or the empty string if it is merely unknown."""
+        spelled = parameter.lower().replace("-", "_")
+        reason = next((why for part, why in self.refuses.items() if part in spelled), "")
+        return f"{self.name} takes no {parameter!r}: {reason}" if reason else ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,11 @@ class Configured:
         """Digest of name and parameters."""
         return digest_json("configured-version/1", self.identity())
 
+    def scoring(self) -> dict[str, Any]:
+        """What decides the scores; two that agree in it can differ in the order of exact ties only."""
+        settings = {name: value for name, value in self.settings().items() if name != "tie_rule"}
+        return {"version": self.version.scores_as or self.name, "parameters": settings}
+
     def rank(self, store: Store, questions: Questions, depth: int, engine: Engine = "numpy") -> Ranking:
         """Rank every question over its own partition.
 
@@ -112,14 +128,16 @@ def configure(version: Version, parameters: Mapping[str, Any], where: str = "") 
     """Choose parameters; what is left out has its default.
 
     Raises:
-        UsageProblem: an unknown parameter (with the nearest known one), or a value out of range.
+        UsageProblem: an unknown parameter (with the nearest known one), one of a kind that the version refuses
+            (with the reason), or a value out of range.
     """
     known = list(version.parameters.model_fields)
     for key in parameters:
         if key not in known:
-            hint = did_you_mean(str(key), known)
-            what = f"{version.name} has no parameter {key!r}"
-            raise UsageProblem(what, where=where, allowed=", ".join(known), fix=hint)
+            refused = version.why_not(str(key))
+            fix = f"leave {key} out" if refused else did_you_mean(str(key), known)
+            what = refused or f"{version.name} has no parameter {key!r}"
+            raise UsageProblem(what, where=where, allowed=", ".join(known), fix=fix)
     try:
         return Configured(version, version.parameters.model_validate(_plain(parameters)))
     except ValidationError as error:

@@ -1,160 +1,279 @@
-"""Writes one MLflow run for each recorded run. Takes plain mappings and knows no other layer."""
+"""Writes one MLflow run for each recorded run, and reads back what it says; knows plain values and no other layer."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import math
-import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from harness.errors import EnvironmentProblem
+from harness.tracking.address import Address
+from harness.tracking.names import allowed_name, allowed_param, allowed_tag
+from harness.tracking.record import Record, split_identity
+from harness.tracking.store import opened
 
-# MLflow's sqlite store has a busy time-out of 20 s, a batch holds at most 1,000 metrics and 100 params
-_METRICS_PER_BATCH, _PARAMS_PER_BATCH = 1000, 100
+PARENT = "mlflow.parentRunId"
+NOT_ATTACHED = "harness.not-attached"
+"""Tag that names files which were gone when their run was mirrored, or which the server takes no way."""
+
+_SUPERSEDED = "harness.superseded"  # a run that another one replaced
+_PER_BATCH = {"params": 100, "metrics": 900}  # MLflow takes 100 params, 100 tags, and 1,000 values in all
+_ABSENT = "nothing"
+
+
+class RecordRefused(EnvironmentProblem):
+    """MLflow does not take this one record; it may take others."""
 
 
 @dataclass(frozen=True)
-class Record:
-    """What one MLflow run shows.
+class Drift:
+    """One value that MLflow shows otherwise than it was recorded.
 
     Attributes:
-        experiment: name of the MLflow experiment.
-        name: name of the run.
-        params: text values.
-        metrics: finite numbers by metric name.
-        tags: text values.
-        artifacts: files to attach.
-        finds: a tag whose value identifies the run, so that mirroring twice makes one run.
+        what: ``tag harness.verdict``, ``metric look``, ``param id``, ``status``.
+        recorded, shown: both values as text.
     """
 
-    experiment: str
-    name: str
-    params: Mapping[str, str]
-    metrics: Mapping[str, float]
-    tags: Mapping[str, str]
-    artifacts: tuple[Path, ...] = ()
-    finds: str = field(default="")
+    what: str
+    recorded: str
+    shown: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: recorded {_short(self.recorded)}, MLflow says {_short(self.shown)}"
 
 
-def store_uri(database: Path) -> str:
-    """Address of the embedded store at an absolute path."""
-    return f"sqlite:///{database.resolve()}"
+@dataclass(frozen=True)
+class Found:
+    """What a store holds of a record.
 
-
-def mirror(database: Path, record: Record) -> str:
-    """Write ``record`` into the embedded store and return the run's id.
-
-    A run that carries the same identifying tag already and is complete is left alone; one that a crash left
-    half-written is replaced.
-
-    Raises:
-        EnvironmentProblem: the store cannot be written.
+    Attributes:
+        run: id of the run; empty if it never had one.
+        deleted: it had one, and somebody deleted it.
+        drift: what it shows otherwise.
     """
-    bad = [name for name, value in record.metrics.items() if not math.isfinite(value)]
-    if bad:
-        raise ValueError(f"not finite: {bad}")  # MLflow would take NaN, and turn infinity into 1.8e308
-    _check_store(database)
-    with _quiet():
-        return _mirror(database, record)
+
+    run: str = ""
+    deleted: bool = False
+    drift: tuple[Drift, ...] = ()
 
 
-def _mirror(database: Path, record: Record) -> str:
-    errors = _errors()
-    try:
-        client = _client(database)
-        experiment = _experiment(client, record.experiment, database.parent / "mlartifacts")
-        for known in _find(client, experiment, record):
-            if known.info.status == "FINISHED":
-                return str(known.info.run_id)
-            client.delete_run(known.info.run_id)
-        return _write(client, experiment, record)
-    except errors as error:
-        fix = "free some space or grant permission, then run the command again: the verdict stands"
-        raise EnvironmentProblem(f"MLflow's store refused ({error})", where=str(database), fix=fix) from None
+class Mirror:
+    """An opened store.
 
+    Args:
+        client: MLflow's client.
+        root: the folder that artifacts are relative to.
+        artifacts: where a store without a server keeps attached files; None for a server, which decides itself.
+    """
 
-def read_tags(database: Path, experiment: str, tag: str, value: str) -> Mapping[str, str] | None:
-    """Tags of the run that carries ``tag`` = ``value``, or None if there is no such run or store."""
-    if not database.exists():
-        return None
-    with _quiet():
-        client = _client(database)
-        found = client.get_experiment_by_name(experiment)
+    def __init__(self, client: Any, root: Path, artifacts: Path | None) -> None:
+        self._client = client
+        self._root = root
+        self._artifacts = artifacts
+        self._experiments: dict[str, str] = {}
+        self._parents: dict[tuple[str, str], str] = {}
+
+    def write(self, record: Record) -> str:
+        """Make MLflow show the record, and return the run's id.
+
+        A run that shows it already is left alone. One that a crash left half-written, or that somebody edited, is
+        replaced, with the runs below it attached to the new one; so there is one run for a record at any time.
+
+        Raises:
+            RecordRefused: MLflow does not take these values.
+        """
+        try:
+            return self._write(_as_shown(record))
+        except Exception as error:
+            if getattr(error, "error_code", "") == "INVALID_PARAMETER_VALUE":
+                raise RecordRefused(f"MLflow refuses these values: {str(error)[:300]}") from None
+            raise
+
+    def _write(self, record: Record) -> str:
+        experiment = self._experiment(record.experiment)
+        parent = self._parent(experiment, record.parent)
+        known = self._find(experiment, record.identity)
+        kept = next((run for run in known if not _drift(record, run)), None)
+        if kept is None:
+            # a run that was only opened is filled in place
+            kept = next((run for run in known if not (run.data.params or run.data.metrics)), None)
+            kept = kept or self._create(experiment, record, parent)
+            self._fill(kept, record, parent)
+        run = str(kept.info.run_id)
+        if kept.data.tags.get(PARENT, "") != parent.get(PARENT, ""):
+            self._client.set_tag(run, PARENT, parent.get(PARENT, ""))
+        for other in known:
+            if other.info.run_id != run:
+                self._replace(experiment, other.info.run_id, run)
+        return run
+
+    def open(self, record: Record) -> str:
+        """Show a run that has begun: running, with name and tags only. One that is finished is left as it is."""
+        record = _as_shown(record)
+        experiment = self._experiment(record.experiment)
+        known = self._find(experiment, record.identity) or [self._create(experiment, record, {})]
+        run = next((run for run in known if run.info.status == "FINISHED"), known[0])
+        if run.info.status not in ("FINISHED", "RUNNING"):
+            self._client.update_run(run.info.run_id, status="RUNNING")
+        return str(run.info.run_id)
+
+    def find(self, record: Record) -> Found:
+        """What the store holds of a record; changes nothing."""
+        record = _as_shown(record)
+        experiment = self._client.get_experiment_by_name(record.experiment)
+        known = self._find(experiment.experiment_id, record.identity, deleted=True) if experiment else []
+        active = [run for run in known if run.info.lifecycle_stage == "active"]
+        if not active:
+            return Found(known[0].info.run_id, deleted=True) if known else Found()
+        run, drift = min(((run, _drift(record, run)) for run in active), key=lambda pair: len(pair[1]))
+        return Found(run.info.run_id, drift=tuple(drift))
+
+    def _experiment(self, name: str) -> str:
+        if name not in self._experiments:
+            self._experiments[name] = self._make_experiment(name)
+        return self._experiments[name]
+
+    def _make_experiment(self, name: str) -> str:
+        found = self._client.get_experiment_by_name(name)
         if found is None:
-            return None
-        runs = client.search_runs([found.experiment_id], f"tags.`{tag}` = '{value}'")
-    return dict(runs[0].data.tags) if runs else None
+            place = self._artifacts.resolve().as_uri() if self._artifacts else None
+            try:
+                return str(self._client.create_experiment(name, artifact_location=place))
+            except Exception:
+                # on a server somebody else may have made it since
+                found = self._client.get_experiment_by_name(name)
+                if found is None:
+                    raise
+        number = str(found.experiment_id)
+        if found.lifecycle_stage == "deleted":  # its name stays taken, so that it can only be brought back
+            self._client.restore_experiment(number)
+            while revived := self._find(number, (_SUPERSEDED, "true")):
+                for run in revived:
+                    self._client.delete_run(run.info.run_id)
+        return number
 
+    def _find(self, experiment: str, identity: tuple[str, str], *, deleted: bool = False) -> list[Any]:
+        from mlflow.entities import ViewType
 
-def _check_store(database: Path) -> None:
-    # an unwritable store would make MLflow retry for about 100 seconds
-    if not database.parent.is_dir():
-        raise EnvironmentProblem("MLflow's store needs a folder", where=str(database.parent), fix="make that folder")
-    if database.exists() and not database.is_file():
-        fix = "move it away; the store is made anew"
-        raise EnvironmentProblem("MLflow's store is not a file", where=str(database), fix=fix)
-    place = database if database.exists() else database.parent
-    if not os.access(place, os.W_OK) or not os.access(database.parent, os.W_OK):
-        raise EnvironmentProblem("MLflow's store cannot be written", where=str(place), fix="grant write permission")
+        tag, value = identity
+        view = ViewType.ALL if deleted else ViewType.ACTIVE_ONLY
+        return list(self._client.search_runs([experiment], f"tags.`{tag}` = '{value}'", view, max_results=100))
 
+    def _create(self, experiment: str, record: Record, parent: Mapping[str, str]) -> Any:
+        tags = {**record.tags, **parent}
+        return self._client.create_run(experiment, _milliseconds(record.time), tags, run_name=record.name)
 
-def _client(database: Path) -> Any:
-    from mlflow import MlflowClient
+    def _parent(self, experiment: str, identity: str) -> dict[str, str]:
+        if not identity:
+            return {}
+        key = (experiment, identity)
+        if key not in self._parents:
+            tag, value = split_identity(identity)
+            known = self._find(experiment, (tag, value))
+            # a child may be mirrored before its parent: whoever comes first makes the run
+            run = known[0] if known else self._client.create_run(experiment, tags={tag: value}, run_name=value)
+            self._parents[key] = str(run.info.run_id)
+        return {PARENT: self._parents[key]}
 
-    return MlflowClient(tracking_uri=store_uri(database))
+    def _fill(self, begun: Any, record: Record, parent: Mapping[str, str]) -> None:
+        from mlflow.entities import Metric, Param
 
+        run = str(begun.info.run_id)
+        # a server that does not take files names a folder of its own machine, which MLflow would look for on this one
+        elsewhere = self._artifacts is None and urlsplit(begun.info.artifact_uri).scheme in ("", "file")
+        missing = [name for name in record.artifacts if elsewhere or not (self._root / name).is_file()]
+        tags = {**record.tags, **parent, **({NOT_ATTACHED: ", ".join(missing)} if missing else {})}
+        for name, value in tags.items():
+            if begun.data.tags.get(name) != value:
+                self._client.set_tag(run, name, value)
+        params = [Param(name, value) for name, value in record.params.items()]
+        metrics = [Metric(name, value, 0, 0) for name, value in record.metrics.items()]
+        for some, more in zip_longest(_batches(params, "params"), _batches(metrics, "metrics")):
+            self._client.log_batch(run, params=some or (), metrics=more or ())
+        for name in record.artifacts:
+            if name not in missing:
+                self._client.log_artifact(run, str(self._root / name))
+        if begun.info.run_name != record.name:
+            self._client.update_run(run, name=record.name)
+        began = _milliseconds(record.time)
+        # last: a run that has not ended is not whole
+        self._client.set_terminated(run, record.status, began and began + round(1000 * record.seconds))
 
-def _errors() -> tuple[type[Exception], ...]:
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
-
-    return MlflowException, SQLAlchemyError, OSError
+    def _replace(self, experiment: str, old: str, new: str) -> None:
+        while children := self._find(experiment, (PARENT, old)):
+            for child in children:
+                self._client.set_tag(child.info.run_id, PARENT, new)
+        self._parents = {key: new if run == old else run for key, run in self._parents.items()}
+        self._client.set_tag(old, _SUPERSEDED, "true")
+        self._client.delete_run(old)
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    # a fresh store logs a hundred lines of migrations, whatever the loggers' own levels say
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)
+def mirror(where: Address, root: Path) -> Iterator[Mirror]:
+    """A store to write to, opened and locked once for any number of records.
+
+    Args:
+        where: the store, which is made if it is not there.
+        root: the folder that artifacts are relative to.
+
+    Raises:
+        EnvironmentProblem: the store cannot be written; also what any method of the mirror raises.
+    """
+    with opened(where, writing=True) as client:
+        yield Mirror(client, root, where.database.parent / "mlartifacts" if where.database else None)
 
 
-def _experiment(client: Any, name: str, artifacts: Path) -> str:
-    found = client.get_experiment_by_name(name)
-    if found is not None:
-        return str(found.experiment_id)
-    return str(client.create_experiment(name, artifact_location=artifacts.resolve().as_uri()))
+def look(where: Address, record: Record) -> Found | None:
+    """What a store holds of a record, or None if there is no store here; nothing is changed, nor made.
+
+    Raises:
+        EnvironmentProblem: the store cannot be reached or read.
+    """
+    if where.database is not None and not where.database.is_file():
+        return None
+    with opened(where, writing=False) as client:
+        return Mirror(client, Path(), None).find(record)
 
 
-def _find(client: Any, experiment: str, record: Record) -> list[Any]:
-    if not record.finds:
-        return []
-    return list(client.search_runs([experiment], f"tags.`{record.finds}` = '{record.tags[record.finds]}'"))
+def _as_shown(record: Record) -> Record:
+    """The record in names and lengths that MLflow takes."""
+    return replace(
+        record,
+        tags={allowed_name(name): allowed_tag(value) for name, value in record.tags.items()},
+        params={allowed_name(name): allowed_param(value) for name, value in record.params.items()},
+        metrics={allowed_name(name): float(value) for name, value in record.metrics.items()},
+    )
 
 
-def _write(client: Any, experiment: str, record: Record) -> str:
-    from mlflow.entities import Metric, Param, RunTag
+def _drift(record: Record, run: Any) -> list[Drift]:
+    """What a run shows otherwise; tags that others added are their own matter."""
+    drift = [] if run.info.status == record.status else [Drift("status", record.status, run.info.status)]
+    kinds: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = (
+        ("tag", record.tags, {name: run.data.tags[name] for name in record.tags if name in run.data.tags}),
+        ("param", record.params, run.data.params),
+        ("metric", record.metrics, run.data.metrics),
+    )
+    for kind, recorded, shown in kinds:
+        for name in {**recorded, **shown}:
+            before, after = recorded.get(name, _ABSENT), shown.get(name, _ABSENT)
+            if before != after:
+                drift.append(Drift(f"{kind} {name}", str(before), str(after)))
+    return drift
 
-    run = client.create_run(experiment, run_name=record.name, tags=dict(record.tags))
-    identifier, status = str(run.info.run_id), "FAILED"
-    try:
-        params = [Param(name, value) for name, value in record.params.items()]
-        metrics = [Metric(name, value, 0, 0) for name, value in record.metrics.items()]
-        for begin in range(0, len(params), _PARAMS_PER_BATCH):
-            client.log_batch(identifier, params=params[begin : begin + _PARAMS_PER_BATCH])
-        for begin in range(0, len(metrics), _METRICS_PER_BATCH):
-            client.log_batch(identifier, metrics=metrics[begin : begin + _METRICS_PER_BATCH])
-        client.log_batch(identifier, tags=[RunTag("harness.complete", "true")])
-        for path in record.artifacts:
-            client.log_artifact(identifier, str(path))
-        status = "FINISHED"
-    finally:
-        client.set_terminated(identifier, status)
-    return identifier
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _batches(values: list[Any], kind: str) -> Iterator[list[Any]]:
+    size = _PER_BATCH[kind]
+    return (values[begin : begin + size] for begin in range(0, len(values), size))
+
+
+def _milliseconds(time: str) -> int | None:
+    return round(1000 * datetime.fromisoformat(time).timestamp()) if time else None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .reading import DamageError, show
 
-_NAME = re.compile(r"(Success|AllSuccess|R|RR|nDCG)(?:\(([a-z0-9=,]+)\))?@([1-9][0-9]{0,5})")
+_NAME = re.compile(r"(Success|AllSuccess|R|RR|nDCG|P|AP)(?:\(([a-z0-9=,]+)\))?@([1-9][0-9]{0,5})")
 _OPTIONS = {
     "credit": ("raw", "source"),
     "evidence": ("repaired", "published", "overlay"),
@@ -114,6 +114,10 @@ def question_score(
         return sum(found.values()) / size
     if measure.kind == "RR":
         return 1.0 / min(found) if found else 0.0
+    if measure.kind == "P":
+        return len(found) / measure.k
+    if measure.kind == "AP":
+        return math.fsum(nth / rank for nth, rank in enumerate(sorted(found), start=1)) / size
     # binary gain per document: a document that finds two pieces at once gains as much as one that finds one
     ideal = math.fsum(_discount(rank) for rank in range(1, min(size, measure.k) + 1))
     return math.fsum(_discount(rank) for rank in found) / ideal

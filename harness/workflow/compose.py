@@ -1,10 +1,11 @@
-"""The configuration of a dev run, composed by Hydra and validated before anything is opened."""
+"""The configuration of dev work, composed by Hydra and validated before anything is opened."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,12 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 import harness
 from harness.errors import UsageProblem, did_you_mean
 from harness.evaluation.measure import Measure, parse_measure
-from harness.retrieval.registry import VERSIONS, select
+from harness.retrieval.registry import DEFAULT, VERSIONS, select
 from harness.retrieval.version import Configured, Engine
 
 _KEYS = ("benchmark", "retrieval", "k", "measures", "engine")
 
 _MEASURE = re.compile(r"[A-Za-z]+(?:\([^()]*\))?@[0-9]+")
+
+# Hydra reads 1_0 as ten, as Python does; nobody means it
+_UNDERSCORED = re.compile(r"(?<![\w.\"'/-])[-+]?[0-9][0-9.eE]*_[0-9_.eE]*(?![\w\"'/-])")
 
 
 class _Benchmark(BaseModel):
@@ -56,34 +60,110 @@ def configuration_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "conf"
 
 
+@dataclass(frozen=True)
+class Composer:
+    """Hydra, set up on the shipped configuration files and the workspace's own; made by `composing`.
+
+    Attributes:
+        hydra: Hydra's instance, for whoever launches a sweep.
+        search: the override that names the workspace's own ``conf/``, if it has one.
+    """
+
+    hydra: Any
+    search: tuple[str, ...]
+
+    def compose(self, overrides: Sequence[str], shown: Sequence[str] | None = None) -> DevConfig:
+        """One validated configuration.
+
+        Args:
+            overrides: as `prepared` returns them, without sweep syntax.
+            shown: the overrides as the user wrote them, if they were others.
+
+        Raises:
+            UsageProblem: an unknown version, parameter or key (with the nearest one), a value of the wrong type,
+                or anything but the dev split.
+        """
+        from hydra import compose
+        from hydra.errors import HydraException
+        from omegaconf import OmegaConf
+        from omegaconf.errors import OmegaConfBaseException
+
+        try:
+            composed = compose("config", overrides=[*self.search, *overrides])
+            value = OmegaConf.to_container(composed, resolve=True)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise as_problem(error, overrides) from None
+        return validated(value if isinstance(value, dict) else {}, overrides if shown is None else shown)
+
+
+@contextlib.contextmanager
+def composing(own: Path) -> Iterator[Composer]:
+    """Set Hydra up, and take it down again.
+
+    Args:
+        own: the workspace's ``conf/``, searched after the shipped one.
+    """
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    GlobalHydra.instance().clear()
+    # quoted: a folder's name may hold blanks, accents and brackets, which Hydra's grammar would stumble over
+    address = f"file://{own.resolve()}".replace('"', r"\"")
+    search = (f'hydra.searchpath=["{address}"]',) if own.is_dir() else ()
+    with initialize_config_dir(str(configuration_folder().resolve()), version_base="1.3"):
+        yield Composer(GlobalHydra.instance().hydra, search)
+
+
 def compose_dev(version: str | None, overrides: Sequence[str], present: Sequence[str], own: Path) -> DevConfig:
-    """Compose and validate.
+    """Compose and validate the configuration of one dev run; see `prepared` and `Composer.compose`."""
+    for override in overrides:
+        if override.lstrip("+~").startswith(("hydra.", "hydra/")):
+            what = "Hydra's own settings belong to sweeps"
+            raise UsageProblem(what, where=override, fix="add -m for a sweep, or leave it out")
+    with composing(own) as composer:
+        return composer.compose(prepared(version, overrides, present), overrides)
+
+
+def prepared(version: str | None, overrides: Sequence[str], present: Sequence[str]) -> list[str]:
+    """The overrides that Hydra gets.
 
     Args:
         version: what ``--retrieval-version`` said; the same as the override ``retrieval=V``.
-        overrides: Hydra overrides.
+        overrides: as the user wrote them.
         present: benchmarks imported in this workspace; the only one is chosen if none is named.
-        own: the workspace's ``conf/``, searched after the shipped one.
 
     Raises:
-        UsageProblem: an unknown version, parameter or key (with the nearest one), a value of the wrong type,
-            or anything but the dev split.
+        UsageProblem: a contradiction, a value that Hydra would change silently, or one that would run code.
     """
     chosen = list(overrides)
     if version is not None:
-        select(version)
-        other = next((o.partition("=")[2] for o in chosen if o.startswith("retrieval=")), version)
+        for name in version.split(","):
+            select(name)
+        other = next((o.partition("=")[2] for o in chosen if o.lstrip("+").startswith("retrieval=")), version)
         if other != version:
             what = f"--retrieval-version {version} and retrieval={other} contradict each other"
             raise UsageProblem(what, fix="give one of them")
-        chosen = [f"retrieval={version}", *(o for o in chosen if not o.startswith("retrieval="))]
+        chosen = [f"retrieval={version}", *(o for o in chosen if not o.lstrip("+").startswith("retrieval="))]
+    for override in chosen:
+        _refuse_surprises(override)
     names = [override.partition("=")[0].lstrip("+~") for override in chosen]
     if "benchmark" not in names and "benchmark.name" not in names and present:
         if len(present) > 1:
             what = "several benchmarks are imported: which one?"
             raise UsageProblem(what, allowed=", ".join(present), fix=f"add benchmark.name={present[0]}")
         chosen.append(f"benchmark.name={present[0]}")
-    return _validated(_compose([_quoted_measures(override) for override in chosen], own), overrides)
+    return [_quoted_measures(override) for override in chosen]
+
+
+def _refuse_surprises(override: str) -> None:
+    key, _, value = override.partition("=")
+    if "_target_" in override:
+        what = "configuration may choose among what there is, and may not name code to run"
+        raise UsageProblem(what, where=override, fix="leave _target_ out")
+    odd = _UNDERSCORED.search(value)
+    if odd:
+        what = f"{odd[0]} would be read as the number {odd[0].replace('_', '')}"
+        raise UsageProblem(what, where=override, fix=f"write {key}={value.replace(odd[0], odd[0].replace('_', ''))}")
 
 
 def _quoted_measures(override: str) -> str:
@@ -96,62 +176,59 @@ def _quoted_measures(override: str) -> str:
     return f"{key}=[{','.join(json.dumps(name) for name in found)}]"
 
 
-def _compose(overrides: list[str], own: Path) -> dict[str, Any]:
-    from hydra import compose, initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
-    from hydra.errors import HydraException
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-
-    GlobalHydra.instance().clear()
-    # quoted: a folder's name may hold blanks, accents and brackets, which Hydra's grammar would stumble over
-    address = f"file://{own.resolve()}".replace('"', r"\"")
-    search = [f'hydra.searchpath=["{address}"]'] if own.is_dir() else []
-    try:
-        with initialize_config_dir(str(configuration_folder().resolve()), version_base="1.3"):
-            composed = compose("config", overrides=[*search, *overrides])
-            value = OmegaConf.to_container(composed, resolve=True)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise _as_problem(error, overrides) from None
-    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
-
-
-def _as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
+def as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
     """Hydra's error as one of ours, with a suggestion where a name was misspelt."""
     text = f"{error.__cause__ or ''} {error}".strip()
     if "multirun" in text:
-        swept = next((override for override in overrides if "," in override), "")
-        what = "several values at once are a sweep, and sweeps are not there yet"
-        return UsageProblem(what, where=swept, fix="run harness dev once for every value")
+        swept = next((override for override in overrides if "," in override or "(" in override), "")
+        what = "several values at once are a sweep"
+        return UsageProblem(what, where=swept, fix="add -m to sweep over them, or quote a value that has a comma")
+    chosen = next((o.partition("=")[2] for o in overrides if o.lstrip("+").startswith("retrieval=")), DEFAULT)
     for override in overrides:
-        key, _, value = override.partition("=")
-        name = key.lstrip("+~")
-        if name == "retrieval" and f"retrieval/{value}" in text:
-            hint = did_you_mean(value, VERSIONS)
-            return UsageProblem(
-                f"no retrieval version {value!r}", where=override, allowed=", ".join(VERSIONS), fix=hint
-            )
-        if name.startswith("retrieval.") and name.removeprefix("retrieval.") in text:
-            known = sorted({field for version in VERSIONS.values() for field in version.parameters.model_fields})
-            hint = did_you_mean(name.removeprefix("retrieval."), known)
-            what = f"no parameter {name.removeprefix('retrieval.')!r}"
-            return UsageProblem(what, where=override, allowed=", ".join(known), fix=hint)
-        if name not in _KEYS and "not in struct" in text and name in text:
-            parameters = sorted({f for version in VERSIONS.values() for f in version.parameters.model_fields})
-            hint = f"did you mean retrieval.{name}?" if name in parameters else did_you_mean(name, _KEYS)
-            return UsageProblem(f"no key {name!r}", where=override, allowed=", ".join(_KEYS), fix=hint)
-        if name == "benchmark" and f"benchmark/{value}" in text:
-            return UsageProblem(f"no benchmark configuration {value!r}", where=override, fix=f"benchmark.name={value}")
-        if "=" not in override and not override.startswith("~"):
-            what = "not an override"
-            return UsageProblem(what, where=override, allowed="KEY=VALUE, such as retrieval.k1=0.9")
+        problem = _problem_of(override, text, chosen)
+        if problem is not None:
+            return problem
     first = re.sub(r"\s+", " ", text.strip()).split(" See ")[0]
     where = str(getattr(error, "override", None) or "")
     what = f"the configuration cannot be composed: {first}"
     return UsageProblem(what, where=where, allowed=f"keys {', '.join(_KEYS)}")
 
 
-def _validated(value: Mapping[str, Any], overrides: Sequence[str]) -> DevConfig:
+def _problem_of(override: str, text: str, chosen: str) -> UsageProblem | None:
+    """What is wrong with one override, if Hydra's message is about it."""
+    key, _, value = override.partition("=")
+    name = key.lstrip("+~")
+    if name == "retrieval" and f"retrieval/{value}" in text:
+        hint = did_you_mean(value, VERSIONS)
+        return UsageProblem(f"no retrieval version {value!r}", where=override, allowed=", ".join(VERSIONS), fix=hint)
+    if name.startswith("retrieval.") and "not in struct" in text and name.removeprefix("retrieval.") in text:
+        parameter = name.removeprefix("retrieval.")
+        version = VERSIONS.get(chosen, VERSIONS[DEFAULT])  # a file of the workspace's own may have any name
+        known = list(version.parameters.model_fields)
+        refused = version.why_not(parameter)
+        fix = f"leave {name} out" if refused else did_you_mean(parameter, known)
+        return UsageProblem(refused or f"no parameter {parameter!r}", where=override, allowed=", ".join(known), fix=fix)
+    if name not in _KEYS and "not in struct" in text and name in text:
+        parameters = sorted({f for version in VERSIONS.values() for f in version.parameters.model_fields})
+        hint = f"did you mean retrieval.{name}?" if name in parameters else did_you_mean(name, _KEYS)
+        return UsageProblem(f"no key {name!r}", where=override, allowed=", ".join(_KEYS), fix=hint)
+    if name == "benchmark" and f"benchmark/{value}" in text:
+        return UsageProblem(f"no benchmark configuration {value!r}", where=override, fix=f"benchmark.name={value}")
+    if name == "hydra/launcher" and f"hydra/launcher/{value}" in text:
+        what = f"no launcher {value!r} is installed"
+        return UsageProblem(what, where=override, fix=f"pip install 'retrieval-harness[{value}]'")
+    if "=" not in override and not override.startswith("~"):
+        what = "not an override"
+        return UsageProblem(what, where=override, allowed="KEY=VALUE, such as retrieval.k1=0.9")
+    return None
+
+
+def validated(value: Mapping[Any, Any], overrides: Sequence[str]) -> DevConfig:
+    """A composed configuration, checked.
+
+    Raises:
+        UsageProblem: as `Composer.compose` says.
+    """
     split = value.get("benchmark", {}).get("split") if isinstance(value.get("benchmark"), Mapping) else None
     if split != "dev":
         what = f"benchmark.split={split}: tuning sees the dev questions only, or the full run would prove nothing"
@@ -163,6 +240,9 @@ def _validated(value: Mapping[str, Any], overrides: Sequence[str]) -> DevConfig:
         name = ".".join(str(part) for part in first["loc"])
         unknown = first["type"] == "extra_forbidden"
         hint = did_you_mean(str(first["loc"][-1]), _Config.model_fields) if unknown else ""
+        given = first.get("input")
+        if first["type"] == "int_type" and isinstance(given, float) and given.is_integer():
+            hint = f"write {name}={given:.0f}"  # 1e5 on the command line is read as a decimal number
         what = f"{name}: {first['msg'][0].lower()}{first['msg'][1:]} (given: {first.get('input')!r})"
         raise UsageProblem(what, where="configuration", fix=hint) from None
     settings = dict(config.retrieval)

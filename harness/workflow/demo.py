@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +10,14 @@ from harness.benchmarks.library import save
 from harness.benchmarks.synthetic import import_synthetic
 from harness.errors import UsageProblem
 from harness.workflow.compose import compose_dev
-from harness.workflow.dev import DevRun, dev_run
+from harness.workflow.dev import DevRun, dev_run, open_bench
+from harness.workflow.dev_records import run_record
 from harness.workflow.drafting import new_document
 from harness.workflow.freeze import freeze
 from harness.workflow.full import full_run
 from harness.workflow.lock import lock_document
+from harness.workflow.mirroring import send
+from harness.workflow.progress import Progress
 from harness.workflow.workspace import Workspace, init_workspace
 
 IDENTIFIER = "raw-turns-only"
@@ -30,7 +32,7 @@ class Demo:
     dev: DevRun
 
 
-def demo(into: Path | None, progress: Callable[[str], None]) -> Demo:
+def demo(into: Path | None, progress: Progress) -> Demo:
     """Go the whole way on the synthetic benchmark.
 
     Args:
@@ -50,9 +52,10 @@ def demo(into: Path | None, progress: Callable[[str], None]) -> Demo:
     own = workspace.root / "conf"
     config = compose_dev("bm25", ["retrieval.layers=[raw]"], ["synthetic"], own)
     progress("dev: bm25 over raw turns, against bm25 over raw turns and distilled facts")
-    run = dev_run(workspace, config, progress, sealed=False)
+    run = dev_run(open_bench(workspace, config.benchmark, sealed=False), config, progress)
+    send(workspace, [run_record(run)], progress)
     progress("freezing the dev result")
-    frozen = freeze(workspace, run, IDENTIFIER)
+    frozen = freeze(workspace, run, IDENTIFIER).path
     progress("writing and locking the preregistration")
     new_document(
         workspace,

@@ -5,35 +5,34 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.columns import Labels, Questions
-from harness.benchmarks.library import Library
+import harness
+from harness.benchmarks.columns import DEV
+from harness.benchmarks.library import Library, names
 from harness.benchmarks.seal import seal_heldout
-from harness.digest import canonical_json
-from harness.errors import HarnessError, UsageProblem
-from harness.evaluation.compare import Comparison, compare
-from harness.evaluation.measure import Measure
-from harness.evaluation.slices import in_slice
+from harness.digest import digest_json, package_digest
+from harness.errors import UsageProblem
 from harness.ledger import durable
+from harness.ledger.folders import whole_folder
 from harness.retrieval.documents import document_names
-from harness.retrieval.fingerprint import fingerprint
-from harness.retrieval.ranking import write_trec
+from harness.retrieval.ranking_files import write_parquet, write_trec
 from harness.retrieval.version import Configured, Store
-from harness.tracking.names import slice_metric
 from harness.workflow.compose import DevConfig
-from harness.workflow.measured import Measured, measure_ranking, own_clusters
+from harness.workflow.dev_result import dev_result
+from harness.workflow.measured import Measured, measure_ranking, ties_of
+from harness.workflow.outside import held_out, record_outside_look
 from harness.workflow.systems import in_force, standard_measures
 from harness.workflow.workspace import Workspace, check_writable, git_state, now
 
 RESULT = "result.json"
-EXPERIMENT = "dev"
-ALPHA, RHO = 0.05, 0.01
 _FROM_RESULT = {"run", "benchmark", "version", "parameters", "fingerprint", "k", "questions", "slices"}  # is frozen
+_TIE_DEPTH = 1000
+_DIGITS = 12  # of the content digest, in a run's name
 
 
 @dataclass(frozen=True)
@@ -44,192 +43,160 @@ class DevRun:
     result: dict[str, Any]
 
 
-def dev_run(
-    workspace: Workspace,
-    config: DevConfig,
-    progress: Callable[[str], None] = lambda _: None,
-    *,
-    sealed: bool = True,
-) -> DevRun:
-    """Make one dev run.
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What all dev runs on one benchmark share, opened once a process.
+
+    Attributes:
+        workspace, library, store: where the runs go and what they see.
+        force, because: the version in force, which every run is compared with, and why it is.
+        elsewhere: dev questions that another benchmark or a lock here holds out; on record as an outside look.
+    """
+
+    workspace: Workspace
+    library: Library
+    store: Store
+    force: Configured
+    because: str
+    elsewhere: int = 0
+    _baselines: dict[str, Measured] = field(default_factory=dict)
+
+    def content(self, config: DevConfig) -> str:
+        """Digest of everything that a run's result depends on: data, systems, measures and code."""
+        content = {
+            "benchmark": self.library.digests["digest"],
+            "candidate": config.system.identity(),
+            "baseline": self.force.identity(),
+            "k": config.k,
+            "measures": [str(measure) for measure in standard_measures(config.k, config.measures)],
+            "engine": config.engine,
+            "code": [package_digest("dev-code/1", f"harness.{part}") for part in ("retrieval", "evaluation")],
+            "version": harness.__version__,
+        }
+        return digest_json("dev-content/1", content)
+
+    def measured(self, config: DevConfig) -> dict[str, Measured]:
+        """The candidate, and the version in force where both read the same unit."""
+        systems = {"candidate": self._measure(config.system, config)}
+        if self.force.unit == config.system.unit:
+            # a sweep compares hundreds of trials with one baseline
+            key = digest_json("baseline/1", [config.k, [str(m) for m in config.measures], config.engine])
+            if key not in self._baselines:
+                self._baselines[key] = self._measure(self.force, config)
+            systems["baseline"] = self._baselines[key]
+        return systems
+
+    def _measure(self, system: Configured, config: DevConfig) -> Measured:
+        questions, labels = self.library.dev
+        measures = standard_measures(config.k, config.measures)
+        depth = max(measure.k for measure in measures)
+        # deeper than is scored, so that a group of equal scores at the cut is seen whole
+        deep = system.rank(self.store, questions, max(depth, _TIE_DEPTH), config.engine)
+        partitions = self.library.manifest["partitions"]
+        measured = measure_ranking(system, deep.cut(depth), self.store, partitions, questions, labels, measures)
+        return replace(measured, ties=ties_of(measured, deep))
+
+
+def open_bench(workspace: Workspace, name: str, *, sealed: bool = True) -> Bench:
+    """Open a benchmark for dev work.
 
     Args:
         workspace: the workspace.
-        config: what to run.
-        progress: told what is being done.
-        sealed: refuse, for the rest of this process, to open held-out files. Only a caller that goes on to a
-            full run in the same process (the demonstration) leaves it out.
+        name: the benchmark's name.
+        sealed: refuse, for the rest of this process, to open held-out files and the files that benchmarks were
+            imported from. Only a caller that goes on to a full run in the same process leaves it out.
 
     Raises:
         UsageProblem: the benchmark is not imported.
         EnvironmentProblem: the runs folder cannot be written; found before any work.
     """
+    library = workspace.benchmark(name)
     check_writable(workspace.dev_runs)
-    library = workspace.benchmark(config.benchmark)
     if sealed:
-        sources = [library.origin] if library.origin else []
+        imported = (workspace.benchmark(other) for other in names(workspace.data))
+        sources = [source.origin for source in imported if source.origin]
         seal_heldout(workspace.dev_runs / "refused-opens.log", sources)
     force, because = in_force(workspace.entries(), library.digests["digest"])
+    elsewhere = held_out(workspace, library.question_sets[DEV], library)
+    if elsewhere:
+        # the same file imported twice, with another dev conversation: what is tried here was promised there
+        what = f"dev work on {library.name}: {len(elsewhere)} of its dev questions are held out elsewhere"
+        record_outside_look(workspace, what, elsewhere)
+    return Bench(workspace, library, Store(library.corpus, library.edges), force, because, len(elsewhere))
+
+
+def dev_run(bench: Bench, config: DevConfig, progress: Callable[[str], None] = lambda _: None) -> DevRun:
+    """Make one dev run; its folder appears whole, or not at all."""
     started = time.perf_counter()
-    progress("ranking the dev questions")
-    systems = {"candidate": config.system}
-    if force.unit == config.system.unit:
-        systems["baseline"] = force
-    store = Store(library.corpus, library.edges)
-    measured = {role: _measure(library, store, system, config) for role, system in systems.items()}
-    seconds = time.perf_counter() - started
-    folder = _new_folder(workspace)
-    result = _result(config, library, measured, because, folder.name) | {
-        "git": git_state(workspace.root),
+    progress("ranking and scoring the dev questions")
+    measured = bench.measured(config)
+    content = bench.content(config)
+    name = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{_digits(content)}-{secrets.token_hex(3)}"
+    result = {
+        **dev_result(config, bench.library, measured, bench.because),
+        "run": name,
+        "content": content,
+        "question_set": sorted(bench.library.question_sets[DEV]),
+        "git": git_state(bench.workspace.root),
         "time": now(),
+        "seconds": round(time.perf_counter() - started, 6),
     }
-    candidate = measured["candidate"]
-    names = document_names(store.corpus, store.edges, config.system.read_model)
-    write_trec(candidate.ranking, names, folder / "candidate.trec", config.system.name)
-    progress("logging to MLflow")
-    result["mlflow_run"] = _log(workspace, result, seconds)
-    durable.replace(folder / RESULT, (json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
+    folder = bench.workspace.dev_runs / name
+    with whole_folder(folder) as partial:
+        documents = document_names(bench.store.corpus, bench.store.edges, config.system.read_model)
+        for write, ending in ((write_trec, "trec"), (write_parquet, "parquet")):
+            write(measured["candidate"].ranking, documents, partial / f"candidate.{ending}", config.system.name)
+        text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+        durable.replace(partial / RESULT, text.encode())
     return DevRun(folder, result)
 
 
-def _measure(library: Library, store: Store, system: Configured, config: DevConfig) -> Measured:
-    questions, labels = library.dev
-    ranking = system.rank(store, questions, _depth(config), config.engine)
-    measures = standard_measures(config.k, config.measures)
-    return measure_ranking(system, ranking, store, library.manifest["partitions"], questions, labels, measures)
+def _digits(content: str) -> str:
+    return content.removeprefix("sha256:")[:_DIGITS]
 
 
-def _depth(config: DevConfig) -> int:
-    return max(config.k, *(measure.k for measure in config.measures), 0)
+def finished_run(workspace: Workspace, content: str) -> DevRun | None:
+    """A finished run of exactly this content, if there is one: the last to be made."""
+    for path in sorted(workspace.dev_runs.glob(f"*-{_digits(content)}-*/{RESULT}"), reverse=True):
+        run = _read(path)
+        if run is not None and run.result.get("content") == content:
+            return run
+    return None
 
 
-def _new_folder(workspace: Workspace) -> Path:
-    # the time alone has one-second resolution, and two runs of one second must not share a folder
-    name = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
-    folder = workspace.dev_runs / name
-    folder.mkdir(parents=True, exist_ok=False)
-    return folder
+def finished_runs(workspace: Workspace) -> Iterator[DevRun]:
+    """Every finished dev run that can be read, in the order in which they were written."""
+    # by the time of writing: two runs of one second have names in no order
+    for path in sorted(workspace.dev_runs.glob(f"[!.]*/{RESULT}"), key=lambda path: path.stat().st_mtime_ns):
+        run = _read(path)
+        if run is not None:
+            yield run
 
 
-def _result(
-    config: DevConfig, library: Library, measured: dict[str, Measured], because: str, name: str
-) -> dict[str, Any]:
-    candidate = measured["candidate"]
-    comparable = "baseline" in measured
-    return {
-        "format": 1,
-        "run": name,
-        "benchmark": {"name": library.name, "digest": library.digests["digest"]},
-        "overrides": list(config.overrides),
-        **config.system.identity(),
-        "fingerprint": fingerprint(config.system),
-        "k": config.k,
-        "unit": config.system.unit,
-        "questions": len(candidate.questions),
-        "in_force": {**measured["baseline"].system.identity(), "because": because} if comparable else None,
-        "slices": {role: m.slice_means() for role, m in measured.items()},
-        "comparisons": dev_comparisons(measured) if comparable else [],
-        "budget": {role: m.budget(config.k) for role, m in measured.items()},
-        "exclusions": candidate.exclusions(),
-        "interval": interval_words(candidate.questions),
-    }
-
-
-def interval_words(questions: Questions) -> str:
-    """What the intervals of a dev table are intervals of."""
-    clusters = len(set(questions.clusters))
-    where = "one conversation" if clusters == 1 else f"{clusters} conversations"
-    return f"per question, within {where}; says nothing about other conversations"
-
-
-def dev_comparisons(measured: dict[str, Measured]) -> list[dict[str, Any]]:
-    """Candidate against the version in force, for every measure over all dev questions and every category."""
-    candidate, baseline = measured["candidate"], measured["baseline"]
-    categories = sorted(set(candidate.labels.categories))
-    rows = []
-    for measure in candidate.scores.values:
-        for name in ("all", *categories):
-            compared = _compare(baseline, candidate, measure, name)
-            if compared is not None:
-                rows.append(_comparison_row(compared))
-    return rows
-
-
-def _compare(baseline: Measured, candidate: Measured, measure: Measure, name: str) -> Comparison | None:
-    questions, labels = candidate.questions, candidate.labels
+def _read(path: Path) -> DevRun | None:
     try:
-        return compare(
-            baseline.scores, candidate.scores, measure, clusters=own_clusters(questions), alpha=ALPHA, rho=RHO,
-            members=_members(name, questions, labels, candidate.partitions), slice_name=name,
-        )  # fmt: skip
-    except HarnessError:
-        return None  # a category without any scored question has no row
-
-
-def _members(name: str, questions: Questions, labels: Labels, partitions: tuple[str, ...]) -> Any:
-    return in_slice(name, questions, labels, partitions)
-
-
-def _comparison_row(compared: Comparison) -> dict[str, Any]:
-    paired, interval = compared.paired, compared.interval
-    won, lost = compared.flips()
-    return {
-        "measure": str(compared.measure),
-        "slice": compared.slice,
-        "n": paired.n,
-        "baseline": compared.baseline,
-        "candidate": compared.candidate,
-        "estimate": compared.estimate,
-        "lower": interval.lower if interval else None,
-        "upper": interval.upper if interval else None,
-        "wins": paired.wins,
-        "losses": paired.defeats,
-        "ties": paired.ties,
-        "one_question": compared.one_flip,
-        "won": won,
-        "lost": lost,
-    }
-
-
-def _log(workspace: Workspace, result: dict[str, Any], seconds: float) -> str:
-    from harness.tracking.mirror import Record, mirror
-
-    metrics = {"seconds": seconds}
-    for role, slices in result["slices"].items():
-        for name, cells in slices.items():
-            for measure, cell in cells.items():
-                if cell["mean"] is not None:
-                    metrics[slice_metric("dev", name, role, measure)] = cell["mean"]
-    params = {key: canonical_json(value) for key, value in result["parameters"].items()}
-    record = Record(
-        experiment=EXPERIMENT,
-        name=result["run"],
-        params={"version": result["version"], "benchmark": result["benchmark"]["name"], **params},
-        metrics=metrics,
-        tags={"harness.run": result["run"], "harness.fingerprint": result["fingerprint"]},
-    )
-    return mirror(workspace.store, record)
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    whole = isinstance(result, dict) and result.keys() >= _FROM_RESULT
+    return DevRun(path.parent, result) if whole else None
 
 
 def read_dev_run(workspace: Workspace, name: str) -> DevRun:
     """A dev run by its name, by its folder, or ``latest``.
 
     Raises:
-        UsageProblem: there is no such run.
+        UsageProblem: there is no such run, or it is damaged.
     """
-    # by the time of writing: two runs of one second have names in no order
-    written = sorted(workspace.dev_runs.glob(f"*/{RESULT}"), key=lambda path: path.stat().st_mtime_ns)
-    finished = [path.parent for path in written]
-    named = [path for path in finished if name in (path.name, str(path)) or Path(name).resolve() == path]
-    folder = next(iter(finished[-1:] if name == "latest" else named), None)
-    if folder is None:
-        allowed = ", ".join(path.name for path in finished[-5:]) or "none was made yet"
-        raise UsageProblem(f"no dev run {name!r}", allowed=allowed, fix="harness dev --retrieval-version V")
-    try:
-        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or not result.keys() >= _FROM_RESULT:
+    finished = list(finished_runs(workspace))
+    if name == "latest" and finished:
+        return finished[-1]
+    given = workspace.dev_runs / name if (workspace.dev_runs / name / RESULT).is_file() else Path(name)
+    found = next((run for run in finished if run.folder.resolve() == given.resolve()), None)
+    if found is not None:
+        return found
+    if (given / RESULT).is_file():
         fix = "make the run again with harness dev"
-        raise UsageProblem("the dev run's result is damaged", where=str(folder / RESULT), fix=fix)
-    return DevRun(folder, result)
+        raise UsageProblem("the dev run's result is damaged", where=str(given / RESULT), fix=fix)
+    allowed = ", ".join(run.folder.name for run in finished[-5:]) or "none was made yet"
+    raise UsageProblem(f"no dev run {name!r}", allowed=allowed, fix="harness dev --retrieval-version V")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
+from harness.benchmarks.library import Library
+from harness.benchmarks.near_duplicates import near_duplicates
 from harness.digest import digest_json
 from harness.errors import UsageProblem
 from harness.ledger import durable
 from harness.preregistration.strict_yaml import load_strict
-from harness.workflow.dev import RESULT, DevRun
+from harness.workflow.dev import DevRun, finished_runs
 from harness.workflow.workspace import Workspace, check_identifier
 
 FROZEN = "frozen.yaml"
@@ -58,27 +61,44 @@ def to_yaml_line(value: Any) -> str:
 
 
 def _trials(workspace: Workspace, result: Mapping[str, Any]) -> int:
-    """How many dev runs this workspace holds on the same benchmark: what the choice was picked from."""
-    found = 0
-    for path in workspace.dev_runs.glob(f"*/{RESULT}"):
-        try:
-            other = json.loads(path.read_text(encoding="utf-8"))
-            found += other["benchmark"]["digest"] == result["benchmark"]["digest"]
-        except (OSError, ValueError, KeyError, TypeError):
-            continue  # a run that was cut off decided nothing
-    return max(1, found)
+    """How many different dev runs this workspace holds on the same benchmark: what the choice was picked from.
+
+    The same run made twice was one choice; runs on other benchmarks were others.
+    """
+    digest = result["benchmark"]["digest"]
+    same = [run for run in finished_runs(workspace) if run.result["benchmark"].get("digest") == digest]
+    return max(1, len({run.result.get("content", run.folder.name) for run in same}))
 
 
-def freeze(workspace: Workspace, run: DevRun, name: str) -> Path:
+@dataclass(frozen=True)
+class Frozen:
+    """A frozen dev result.
+
+    Attributes:
+        path: its file.
+        near: ``questions`` and ``chunks``: pairs of a dev id and a held-out id with nearly the same text.
+    """
+
+    path: Path
+    near: Mapping[str, list[tuple[str, str]]]
+
+
+def freeze(workspace: Workspace, run: DevRun, name: str) -> Frozen:
     """Freeze a dev run as ``experiments/<name>/frozen.yaml``.
 
-    The same run frozen again under one name is left as it is.
+    The same run frozen again under one name is left as it is. Dev and held-out texts are held against each other:
+    what is nearly the same in both was tuned on, however held out it is. Labels stay closed.
 
     Raises:
-        UsageProblem: another result is frozen under that name.
+        UsageProblem: another result is frozen under that name, or the run's benchmark is not here any more.
     """
     check_identifier(name)
     result = run.result
+    library = workspace.benchmark(result["benchmark"]["name"])
+    if library.digests["digest"] != result["benchmark"]["digest"]:
+        what = f"the run was made on another benchmark than the imported {library.name}"
+        raise UsageProblem(what, where=str(run.folder), fix="make the run again with harness dev")
+    near = _near_duplicates(library)
     means = {
         measure: round(cell["mean"], 6) for measure, cell in result["slices"]["candidate"]["all"].items() if cell["n"]
     }
@@ -91,18 +111,35 @@ def freeze(workspace: Workspace, run: DevRun, name: str) -> Path:
         "parameters": result["parameters"],
         "fingerprint": result["fingerprint"],
         "trials": _trials(workspace, result),
+        "near_duplicates": {kind: len(pairs) for kind, pairs in near.items()},
         "k": result["k"],
         "questions": result["questions"],
         "measures": means,
         "result": digest_json("dev-result/1", result),
     }
     path = workspace.experiments / name / FROZEN
-    text = to_yaml(frozen)
     if path.exists():
         if load_strict(path).value.get("result") == frozen["result"]:
-            return path
+            return Frozen(path, near)
         what = f"another dev result is frozen as {name!r}"
         raise UsageProblem(what, where=str(path), fix="choose another --name; a frozen file is never overwritten")
     durable.make_folder(path.parent)
-    durable.replace(path, text.encode())
-    return path
+    durable.replace(path, to_yaml(frozen).encode())
+    return Frozen(path, near)
+
+
+def _near_duplicates(library: Library) -> dict[str, list[tuple[str, str]]]:
+    """Ids of dev and held-out questions, and of chunks that only one of both searches, with nearly the same text."""
+    (dev, _), heldout, corpus = library.dev, library.heldout_questions(), library.corpus
+    places = [
+        np.flatnonzero(np.isin(corpus.partition, np.setdiff1d(one.partition, other.partition))).tolist()
+        for one, other in ((dev, heldout), (heldout, dev))
+    ]
+    mine, theirs = ([corpus.texts[place] for place in side] for side in places)
+    return {
+        "questions": [(dev.ids[p.dev], heldout.ids[p.heldout]) for p in near_duplicates(dev.texts, heldout.texts)],
+        "chunks": [
+            (corpus.ids[places[0][pair.dev]], corpus.ids[places[1][pair.heldout]])
+            for pair in near_duplicates(mine, theirs)
+        ],
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from harness.errors import IntegrityProblem, RunUsed, UsageProblem
 from harness.ledger import durable
 from harness.ledger.claim import holder_of, take
 from harness.ledger.entries import Entry
+from harness.ledger.head import unwitnessed
+from harness.ledger.looks import read_question_set
 from harness.ledger.state import Life, Stage, life
 from harness.preregistration.document import Preregistration, load_document
 from harness.retrieval.documents import describe
@@ -25,14 +27,14 @@ from harness.retrieval.ranking import Ranking
 from harness.retrieval.version import Configured, Store
 from harness.workflow import runfiles
 from harness.workflow.judge import judge_run
+from harness.workflow.outside import adopt_looks, remember_look
+from harness.workflow.progress import SILENT, Progress
 from harness.workflow.publish import is_published, publish
+from harness.workflow.ranking import rank_counted
 from harness.workflow.workspace import Workspace, check_writable, environment
 
-Progress = Callable[[str], None]
-"""Told in a few words what is being done; never a measure."""
 
-
-def full_run(workspace: Workspace, identifier: str, progress: Progress = lambda _: None) -> Entry:
+def full_run(workspace: Workspace, identifier: str, progress: Progress = SILENT) -> Entry:
     """Make the one full run of a locked document, or finish one that was interrupted.
 
     Returns:
@@ -68,6 +70,7 @@ def _run(workspace: Workspace, present: Life, folder: Path, progress: Progress) 
             what = f"the one full run of {present.identifier} was made at {present.verdict.time}: {state}"
             fix = f"harness verdict {present.identifier} shows it; another run needs a new document"
             raise RunUsed(what, fix=fix)
+        workspace.witness(present.identifier)
         publish(workspace, present.identifier, progress)
         return present.verdict
     document = check_unchanged(workspace, present.lock)
@@ -81,28 +84,37 @@ def _run(workspace: Workspace, present: Life, folder: Path, progress: Progress) 
     assert present.seal is not None
     claim = present.claim or _claim(workspace, present.lock, present.seal)
     progress("judging")
+    heldout = read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"])
+    adopt_looks(workspace, heldout)
+    # before the judge, who writes scores: a kill in between is no way to see them unnoticed
+    remember_look(f"the full run of {document.id} in another workspace", heldout, claim.hash)
     verdict = judge_run(workspace, document, present.lock, present.seal, claim, library, folder)
+    if note := unwitnessed(workspace.entries()):
+        progress(note)
     publish(workspace, present.identifier, progress)
     return verdict
 
 
 @contextlib.contextmanager
 def _only_process(folder: Path) -> Iterator[None]:
-    path = folder / ".running"
+    path, holder = folder / ".running", folder / ".running-by"
     lock = FileLock(path, timeout=0)
     try:
-        lock.acquire()
+        with durable.reporting("could not take the lock", path):
+            lock.acquire()
     except Timeout:
-        holder = folder / ".running-by"
-        name = holder.read_text(encoding="utf-8").strip() if holder.exists() else "another process"
+        name = "another process"
+        with contextlib.suppress(OSError):  # it has not written its name yet, or is tidying up already
+            name = holder.read_text(encoding="utf-8").strip()
         what = f"the full run is under way: {name}"
         raise RunUsed(what, where=str(folder), fix="wait for it; the loser of a race changes nothing") from None
     try:
-        (folder / ".running-by").write_text(f"process {os.getpid()} on {socket.gethostname()}\n", encoding="utf-8")
+        durable.replace(holder, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield
     finally:
-        for name in (".running-by", ".running"):
-            (folder / name).unlink(missing_ok=True)
+        for left in (holder, path):
+            with contextlib.suppress(OSError):  # a file that stays tells nothing: the lock is what the system holds
+                left.unlink(missing_ok=True)
         lock.release()
 
 
@@ -179,13 +191,13 @@ def _rank_and_seal(
     rankings: dict[str, Ranking] = {}
     budgets = {}
     for role, system in (("baseline", document.baseline), ("candidate", document.candidate)):
-        progress(f"ranking {len(questions)} questions with the {role}, {system.name}")
-        rankings[role] = system.rank(store, questions, document.depth)
+        what = f"ranking with the {role}, {system.name}"
+        rankings[role] = rank_counted(system, store, questions, document.depth, progress, what)
         documents = describe(rankings[role].positions.tolist(), store.corpus, store.edges, system.read_model)
         runfiles.write_ranking(folder, role, rankings[role], documents)
         budgets[role] = _budget(system, rankings[role], document.k, store, documents)
-    progress("ranking once more with the baseline, which must repeat itself")
-    repeat = document.baseline.rank(store, questions, document.depth)
+    what = "ranking once more with the baseline, which must repeat itself"
+    repeat = rank_counted(document.baseline, store, questions, document.depth, progress, what)
     runfiles.write_questions(folder, questions, library.manifest["partitions"])
     durable.replace(folder / runfiles.BUDGET, canonical_json(budgets).encode() + b"\n")
     durable.replace(folder / runfiles.ENVIRONMENT, canonical_json(environment()).encode() + b"\n")

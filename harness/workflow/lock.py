@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.columns import Questions
+from harness.benchmarks.columns import question_members
 from harness.benchmarks.library import Library
 from harness.errors import UsageProblem
 from harness.evaluation.statistics.looks import alpha_of_look
@@ -20,6 +19,7 @@ from harness.preregistration.check import NOTED, REFUSED, Evidence, Finding, che
 from harness.preregistration.document import Preregistration, load_document
 from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.fingerprint import code_digest, fingerprint
+from harness.workflow.outside import adopt_looks
 from harness.workflow.systems import deciding_measures, in_force
 from harness.workflow.workspace import Workspace
 
@@ -44,10 +44,11 @@ def _reuse_findings(workspace: Workspace, entries: tuple[Entry, ...], members: f
 
 
 def reused(workspace: Workspace, entries: Iterable[Entry], members: Iterable[str]) -> bool:
-    """Whether a verdict among ``entries`` was reached on any of these questions."""
+    """Whether the labels of any of these questions were opened under ``entries``: from then on results can be read."""
     before = list(entries)
     spent = {lock.hash for lock in spent_on(workspace.ledger.root, before, members)}
-    return any(entry.kind == "verdict" and entry.payload["lock"] in spent for entry in before)
+    # the claim, not the verdict: whoever kills the judge in between finds the scores on the disk
+    return any(entry.kind == "claim" and entry.payload["lock"] in spent for entry in before)
 
 
 def _drift_findings(entries: tuple[Entry, ...], document: Preregistration, library: Library) -> list[Finding]:
@@ -61,11 +62,6 @@ def _drift_findings(entries: tuple[Entry, ...], document: Preregistration, libra
         return []
     says = f"the version in force passed on {', '.join(passed_on)}; this document decides on {', '.join(decides_on)}"
     return [Finding(NOTED, "measure", f"{says}, under which it was not promised to be better")]
-
-
-def question_members(questions: Questions) -> frozenset[str]:
-    """Short digests of the questions' texts: what tells whether two held-out sets overlap, whatever their names."""
-    return frozenset(hashlib.sha256(f"question/1\n{text}".encode()).hexdigest()[:16] for text in questions.texts)
 
 
 def check_document(workspace: Workspace, identifier: str) -> Checked:
@@ -117,25 +113,37 @@ def read_frozen(workspace: Workspace, name: str | None) -> Mapping[str, Any] | N
 def lock_document(workspace: Workspace, identifier: str, acknowledged: str | None = None) -> Entry:
     """Lock a document: from now on it cannot be changed, only abandoned.
 
+    A document that is locked already, and means what it meant, stays as it is.
+
     Args:
         workspace: the workspace.
         identifier: the document's id.
         acknowledged: a reason on record for going ahead in spite of findings that allow it.
 
+    Returns:
+        The lock's entry.
+
     Raises:
-        UsageProblem: the document was locked before, or the check refuses it.
+        UsageProblem: the document was locked before and changed or run since, or the check refuses it.
     """
     workspace.ledger.check_writable()
     durable.make_folder(workspace.claims)
     # one lock at a time, or two documents would be given the same look
     with durable.exclusive(workspace.claims / ".locking"):
         checked = check_document(workspace, identifier)
-        refuse_second_lock(life(workspace.complete_entries(), checked.document.id))
+        present = life(workspace.complete_entries(), checked.document.id)
+        locked = present.lock.payload["document_digest"] if present.lock else None
+        if present.lock and present.stage is Stage.LOCKED and locked == checked.document.digest:
+            # a command that was stopped after its entry, once more: what it still had to do is done
+            workspace.witness(present.identifier)
+            return present.lock
+        refuse_second_lock(present)
         in_the_way = refusals(checked.findings, acknowledged)
         if in_the_way:
             lines = "; ".join(f"{item.subject}: {item.says}" for item in in_the_way)
             fix = in_the_way[0].fix or "change the document"
             raise UsageProblem(f"cannot be locked: {lines}", where=str(workspace.document(identifier)), fix=fix)
+        adopt_looks(workspace, checked.members)
         return workspace.record("lock", _payload(workspace, checked, acknowledged))
 
 

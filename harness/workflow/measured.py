@@ -13,6 +13,7 @@ from harness.evaluation.budget import read_budget
 from harness.evaluation.measure import Measure
 from harness.evaluation.scores import Credit, Scores, score
 from harness.evaluation.slices import in_slice, slice_names
+from harness.evaluation.ties import TieReport, tie_report
 from harness.retrieval.documents import Described, describe
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.version import Configured, Store
@@ -30,6 +31,7 @@ class Measured:
     ranking: Ranking
     scores: Scores
     documents: dict[int, Described]
+    ties: TieReport | None = None
 
     def slice_means(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Slice → measure → mean and n; a slice without a score under a measure says n = 0 and no mean."""
@@ -63,6 +65,14 @@ def measure_ranking(
     documents = describe(ranking.positions.tolist(), store.corpus, store.edges, system.read_model)
     scores = score(ranking, labels, Credit.of(documents), measures)
     return Measured(system, store, tuple(partitions), questions, labels, ranking, scores, documents)
+
+
+def ties_of(measured: Measured, deep: Ranking) -> TieReport:
+    """What equal scores hide, read from the same system's deeper ranking."""
+    store, system = measured.store, measured.system
+    documents = describe(deep.positions.tolist(), store.corpus, store.edges, system.read_model)
+    layers = {position: document.layer for position, document in documents.items()}
+    return tie_report(deep, Credit.of(documents), measured.labels, list(measured.scores.values), layers)
 
 
 def own_clusters(questions: Questions) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,14 @@ from harness.ledger.looks import read_question_set
 from harness.ledger.state import Life, life
 from harness.preregistration.rule import INADMISSIBLE
 from harness.reporting import words
-from harness.reporting.page import render
+from harness.reporting.page import HTML, MARKDOWN, render
 from harness.tracking.names import slice_metric
+from harness.tracking.record import Record
 from harness.workflow import runfiles
 from harness.workflow.lock import reused
+from harness.workflow.mirroring import send, write_receipt
+from harness.workflow.outside import outside_looks
+from harness.workflow.progress import SILENT, Progress
 from harness.workflow.report import head_words, page_frame
 from harness.workflow.workspace import Workspace
 
@@ -49,19 +53,26 @@ def judged(workspace: Workspace, identifier: str) -> Life:
     return present
 
 
+def judged_documents(workspace: Workspace) -> list[str]:
+    """Ids of the documents that have a verdict, in the order in which they were judged."""
+    return [entry.payload["id"] for entry in workspace.entries() if entry.kind == "verdict"]
+
+
 def is_published(workspace: Workspace, identifier: str) -> bool:
-    """Whether page and mirror of a verdict were finished."""
+    """Whether the page of a verdict was written, and its mirror made or put off."""
     return (workspace.full_run(identifier) / MIRRORED).exists()
 
 
-def publish(workspace: Workspace, identifier: str, progress: Callable[[str], None] = lambda _: None) -> None:
-    """Write page and mirror of a verdict; the mirror may fail, the verdict stands."""
+def publish(workspace: Workspace, identifier: str, progress: Progress = SILENT) -> None:
+    """Write page and mirror of a verdict; the mirror may fail and then waits, the verdict is complete."""
     progress("writing the page")
-    files = write_report(workspace, identifier)
-    progress("mirroring to MLflow")
-    folder = workspace.full_run(identifier)
-    run = mirror_verdict(workspace, identifier, tuple(files))
-    durable.replace(folder / MIRRORED, canonical_json({"experiment": EXPERIMENT, "run": run}).encode() + b"\n")
+    write_report(workspace, identifier)
+    sent = send(workspace, [verdict_record(workspace, judged(workspace, identifier))], progress)
+    if sent.note:
+        progress(sent.note)
+    if not is_published(workspace, identifier):
+        # not even the outbox could be written: harness mirror makes the record again
+        write_receipt(workspace.full_run(identifier) / MIRRORED, EXPERIMENT, None)
 
 
 def write_report(workspace: Workspace, identifier: str) -> list[Path]:
@@ -108,7 +119,7 @@ def assemble(workspace: Workspace, present: Life) -> dict[str, Any]:
     entries = workspace.entries()
     verdict = present.verdict.payload
     report = page_frame(present, head_words(entries, present.verdict), exposed=_exposed(workspace, entries, present))
-    report["outside_looks"] = [*report["outside_looks"], *_outside_looks(entries, present)]
+    report["outside_looks"] = [*report["outside_looks"], *outside_looks(workspace.ledger.root, entries, present)]
     if verdict["state"] == INADMISSIBLE:
         return report
     document = present.lock.payload["document"]
@@ -134,19 +145,6 @@ def _exposed(workspace: Workspace, entries: tuple[Any, ...], present: Life) -> b
     assert present.lock is not None
     before = [entry for entry in entries if entry.sequence < present.lock.sequence]
     return reused(workspace, before, read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"]))
-
-
-def _outside_looks(entries: tuple[Entry, ...], present: Life) -> list[str]:
-    """Reproductions on this corpus that the ledger recorded before the verdict."""
-    assert present.lock is not None
-    assert present.verdict is not None
-    return [
-        f"{entry.payload['what']}, recorded {entry.time}"
-        for entry in entries
-        if entry.kind == "outside_look"
-        and entry.payload.get("corpus") == present.lock.payload["benchmark"]["corpus"]
-        and entry.sequence < present.verdict.sequence
-    ]
 
 
 def _row(run: _Run, measure: Measure, slice_name: str, alpha: float, rho: float) -> dict[str, Any] | None:
@@ -222,37 +220,35 @@ def _shares(layers: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {words.percent(share)} %" for name, share in ordered)
 
 
-def mirror_verdict(workspace: Workspace, identifier: str, artifacts: tuple[Path, ...]) -> str:
-    """Write the verdict into the embedded MLflow store and return the run's id."""
-    from harness.tracking.mirror import Record, mirror
-
-    present = judged(workspace, identifier)
+def verdict_record(workspace: Workspace, present: Life) -> Record:
+    """What MLflow shows of a verdict, from ledger and run files alone."""
     assert present.lock is not None
     assert present.verdict is not None
     verdict, document = present.verdict.payload, present.lock.payload["document"]
+    folder = workspace.full_run(present.identifier)
     metrics: dict[str, float] = {"look": verdict["look"], "alpha_k": verdict["alpha_k"]}
     if verdict["state"] != INADMISSIBLE:
-        run = _Run(workspace.full_run(identifier), document["budget"]["k"])
-        metrics |= _metrics(run) | _clause_metrics(verdict["clauses"])
+        metrics |= _metrics(_Run(folder, document["budget"]["k"])) | _clause_metrics(verdict["clauses"])
     budget = {"k": str(document["budget"]["k"]), "unit": document["budget"]["unit"]}
-    params = {"id": identifier, "benchmark": present.lock.payload["benchmark"]["name"], **budget}
+    params = {"id": present.identifier, "benchmark": present.lock.payload["benchmark"]["name"], **budget}
     for role in runfiles.ROLES:
         params[f"{role}.version"] = document[role]["version"]
         params |= {f"{role}.{key}": canonical_json(value) for key, value in document[role]["parameters"].items()}
-    record = Record(
+    place = folder.relative_to(workspace.root).as_posix()
+    return Record(
         experiment=EXPERIMENT,
-        name=identifier,
+        name=present.identifier,
+        finds=LOCK_TAG,
+        tags=_tags(workspace.entries(), present),
         params=params,
         metrics=metrics,
-        tags=mirror_tags(workspace.entries(), present),
-        artifacts=artifacts,
-        finds=LOCK_TAG,
+        artifacts=tuple(f"{place}/{name}" for name in (HTML, MARKDOWN)),
+        time=present.verdict.time,
+        receipt=f"{place}/{MIRRORED}",
     )
-    return mirror(workspace.store, record)
 
 
-def mirror_tags(entries: tuple[Entry, ...], present: Life) -> dict[str, str]:
-    """What the mirror says of a verdict; `verify` compares it with the ledger."""
+def _tags(entries: tuple[Entry, ...], present: Life) -> dict[str, str]:
     assert present.lock is not None
     assert present.verdict is not None
     verdict, document = present.verdict.payload, present.lock.payload["document"]

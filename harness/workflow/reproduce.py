@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.benchmarks.columns import Benchmark
+from harness.benchmarks.columns import Benchmark, question_members
 from harness.benchmarks.locomo import import_locomo
 from harness.benchmarks.synthetic import import_synthetic
+from harness.digest import digest_json
 from harness.errors import ReproductionFailed, UsageProblem, did_you_mean
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.slices import in_slice
@@ -21,6 +22,7 @@ from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.registry import select
 from harness.retrieval.version import Store
 from harness.workflow.measured import Measured, measure_ranking
+from harness.workflow.outside import record_outside_look, remember_look
 from harness.workflow.workspace import Workspace
 
 OK, OKISH, FAIL = "OK", "OKish", "FAIL"
@@ -81,6 +83,24 @@ class Line:
     outcome: str
 
 
+@dataclass(frozen=True)
+class Reproduction:
+    """What a recipe came to.
+
+    Attributes:
+        lines: every figure.
+        members: digests of the questions that were scored, see `harness.benchmarks.columns.question_members`.
+    """
+
+    lines: list[Line]
+    members: frozenset[str]
+
+    @property
+    def outcome(self) -> str:
+        """The worst outcome of all lines."""
+        return max((line.outcome for line in self.lines), key=(OK, OKISH, FAIL).index)
+
+
 def recipe_names() -> list[str]:
     """Names of the shipped recipes."""
     root = resources.files("harness.recipes")
@@ -109,7 +129,9 @@ def load_recipe(name: str) -> Recipe:
         raise UsageProblem(f"{where}: {first['msg']}", where=str(path), fix="mend the recipe") from None
 
 
-def reproduce(recipe: Recipe, data: Path | None, progress: Callable[[str], None], engine: Any = "numpy") -> list[Line]:
+def reproduce(
+    recipe: Recipe, data: Path | None, progress: Callable[[str], None], engine: Any = "numpy"
+) -> Reproduction:
     """Run a recipe.
 
     Args:
@@ -133,7 +155,7 @@ def reproduce(recipe: Recipe, data: Path | None, progress: Callable[[str], None]
     for run in recipe.runs:
         progress(run.title)
         lines += _run(benchmark, run, recipe, engine)
-    return lines
+    return Reproduction(lines, question_members(benchmark.questions))
 
 
 def _import(recipe: Recipe, data: Path | None) -> Benchmark:
@@ -171,18 +193,22 @@ def _line(recipe: Recipe, run: RecipeRun, name: str, expected: tuple[int, int], 
     return Line(run.title, name, expected, found, outcome)
 
 
-def verdict_of(lines: list[Line]) -> str:
-    """The worst outcome of all lines."""
-    return max((line.outcome for line in lines), key=(OK, OKISH, FAIL).index)
-
-
-def record_look(workspace: Workspace, recipe: Recipe, outcome: str) -> None:
-    """Put the reproduction on record: it showed held-out figures, so it is an outside look."""
-    payload: Mapping[str, Any] = {
-        "recipe": recipe.name,
-        "source": recipe.source,
-        "corpus": recipe.benchmark.corpus,
-        "outcome": outcome,
-        "what": f"harness reproduce {recipe.name}",
-    }
-    workspace.record("outside_look", dict(payload))
+def record_look(workspace: Workspace | None, recipe: Recipe, done: Reproduction) -> str:
+    """Put the reproduction on record before its figures are shown; say where it is recorded."""
+    # the digest tells two recipes of one name apart: one of the user's own may score any version
+    content = digest_json("recipe/1", recipe.model_dump()).removeprefix("sha256:")[:12]
+    what = f"harness reproduce {recipe.name} ({content})"
+    if workspace is None:
+        kept = remember_look(what, done.members)
+        later = "remembered for the workspaces of this user in which its questions are held out"
+        return f"not recorded: there is no workspace here to keep a ledger in{f'; {later}' if kept else ''}"
+    new = record_outside_look(
+        workspace,
+        what,
+        done.members,
+        recipe=recipe.name,
+        source=recipe.source,
+        corpus=recipe.benchmark.corpus,
+        outcome=done.outcome,
+    )
+    return f"recorded in the ledger{'' if new else ' before'} as an outside look at the held-out questions"

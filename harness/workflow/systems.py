@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.evaluation.measure import NAMES, Measure
+from harness.evaluation.measure import Measure
 from harness.ledger.entries import Entry
 from harness.ledger.state import lives
 from harness.retrieval.registry import DEFAULT, select
 from harness.retrieval.version import Configured
+
+USUAL = ("R", "Success", "AllSuccess", "RR", "nDCG")
+"""What every run reports. Recorded runs hold exactly these; other measures are reported where they are asked for."""
 
 
 def in_force(entries: Iterable[Entry], benchmark_digest: str) -> tuple[Configured, str]:
@@ -48,7 +51,7 @@ def _last_passed(entries: Iterable[Entry], benchmark_digest: str) -> dict[str, A
 
 def standard_measures(k: int, registered: Sequence[Measure] = ()) -> list[Measure]:
     """The registered measures, then the usual five at cut-off ``k``, all under both credit rules."""
-    usual = [Measure(name, k) for name in ("R", *(name for name in NAMES if name != "R"))]
+    usual = [Measure(name, k) for name in USUAL]
     wanted = [*registered, *usual]
     both = [credit for measure in wanted for credit in (measure, measure.other_credit())]
     return list(dict.fromkeys([*registered, *both]))

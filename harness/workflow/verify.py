@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from harness.benchmarks.columns import benchmark_digest, labels_digest, questions_digest
 from harness.benchmarks.library import names
 from harness.digest import digest_rows
 from harness.errors import HarnessError, UsageProblem
 from harness.ledger.head import user_witness_path
 from harness.ledger.state import Life, Stage, life
+from harness.tracking.address import address
+from harness.tracking.mirror import look
 from harness.verifier import Check
 from harness.verifier import verify as verify_minimum
 from harness.workflow import runfiles
 from harness.workflow.full import check_unchanged
-from harness.workflow.publish import EXPERIMENT, LOCK_TAG, mirror_tags
+from harness.workflow.mirroring import waits
+from harness.workflow.publish import verdict_record
 from harness.workflow.workspace import Workspace
 
 MINIMUM = ("chain", "head", "lock", "documents", "rankings", "measures", "decision")
 """What must pass for a verdict to stand; ``data`` too where the benchmark is there."""
 
 ORDER = ("chain", "head", "lock", "documents", "data", "rankings", "measures", "decision", "mirror", "signature")
+
+
+COPIES = ("mirror",)
+"""What shows a verdict and does not make it: it can be written again, so that its FAIL leaves the verdict standing."""
+
+_NAMED = 5  # values named where MLflow differs
 
 
 def verify_run(workspace: Workspace, identifier: str) -> list[Check]:
@@ -39,7 +50,7 @@ def verify_run(workspace: Workspace, identifier: str) -> list[Check]:
         present = None
     if present is not None:
         checks |= {check.name: check for check in (_documents(workspace, present), _data(workspace, present))}
-        checks["mirror"] = _mirror(workspace, present)
+        checks["mirror"] = _mirror(workspace, present, checks.values())
     checks["signature"] = Check("signature", "NOTRUN", "the ledger is not signed")
     return [checks[name] for name in ORDER if name in checks]
 
@@ -59,9 +70,10 @@ def _refuse_draft(workspace: Workspace, identifier: str) -> None:
 
 
 def stands(checks: list[Check]) -> bool:
-    """Whether the minimum set passed, and nothing that was run failed."""
+    """Whether the minimum set passed, and nothing failed but what is only a copy."""
     passed = {check.name for check in checks if check.status == "PASS"}
-    return set(MINIMUM) <= passed and not any(check.status == "FAIL" for check in checks)
+    failed = {check.name for check in checks if check.status == "FAIL"}
+    return set(MINIMUM) <= passed and failed <= set(COPIES)
 
 
 def _minimum(workspace: Workspace, identifier: str) -> list[Check]:
@@ -130,15 +142,29 @@ def _data(workspace: Workspace, present: Life) -> Check:
     return Check("data", "PASS", f"{locked['name']} is what was locked, and the judged evidence is its own")
 
 
-def _mirror(workspace: Workspace, present: Life) -> Check:
+def _mirror(workspace: Workspace, present: Life, minimum: Iterable[Check]) -> Check:
+    """MLflow shows what was recorded; it is a copy, so that nothing here touches the verdict."""
     if present.verdict is None or present.lock is None:
         return Check("mirror", "NOTRUN", "not judged yet")
-    from harness.tracking.mirror import read_tags
-
-    tags = read_tags(workspace.store, EXPERIMENT, LOCK_TAG, present.lock.hash)
-    if tags is None:
-        return Check("mirror", "NOTRUN", "no MLflow run here carries this lock")
-    drifted = [name for name, value in mirror_tags(workspace.entries(), present).items() if tags.get(name) != value]
-    if drifted:
-        return Check("mirror", "FAIL", f"MLflow says otherwise than the ledger: {', '.join(drifted)}")
+    broken = [check.name for check in minimum if check.status == "FAIL"]
+    if broken:
+        return Check("mirror", "NOTRUN", f"nothing sound to hold it against: {', '.join(broken)}")
+    again = f"harness mirror {present.identifier} writes it again"
+    record = verdict_record(workspace, present)
+    if waits(workspace, record):
+        return Check("mirror", "NOTRUN", "it waits in the outbox: harness mirror tries again")
+    try:
+        found = look(address(workspace.store), record)
+    except HarnessError as error:
+        return Check("mirror", "NOTRUN", f"MLflow cannot be asked: {error.what}")
+    if found is None:
+        return Check("mirror", "NOTRUN", f"there is no MLflow store here; {again}")
+    if found.deleted:
+        return Check("mirror", "FAIL", f"the run was deleted in MLflow; {again}")
+    if not found.run:
+        return Check("mirror", "NOTRUN", f"no MLflow run here carries this lock; {again}")
+    if found.drift:
+        named = "; ".join(map(str, found.drift[:_NAMED]))
+        more = f"; and {len(found.drift) - _NAMED} more" if len(found.drift) > _NAMED else ""
+        return Check("mirror", "FAIL", f"changed in MLflow: {named}{more}; {again}")
     return Check("mirror", "PASS", "MLflow says what the ledger says")

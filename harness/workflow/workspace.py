@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import platform
 import subprocess
 import sys
@@ -15,6 +15,7 @@ from typing import Any
 from harness.benchmarks.library import Library, find
 from harness.digest import digest_json
 from harness.errors import EnvironmentProblem, IntegrityProblem, UsageProblem
+from harness.ledger import durable
 from harness.ledger.entries import Entry, Ledger
 from harness.ledger.head import head, missing, read_witness, update_user_witness, user_witness_path, write_witness
 from harness.preregistration.model import IDENTIFIER
@@ -110,18 +111,22 @@ class Workspace:
         return find(self.data, name)
 
     def record(self, kind: str, payload: dict[str, Any]) -> Entry:
-        """Append an entry to the ledger, with what git and the machine say of themselves.
-
-        The head then goes into the run folder of the document and into the user's state folder: from there
-        it shows if the entry is ever missing.
-        """
+        """Append an entry to the ledger, with what git and the machine say of themselves, and witness it."""
         state = git_state(self.root)
         entry = self.ledger.append(kind, payload, git=state, environment=environment_digest(), time=now())
-        entries = self.ledger.read()
-        if "id" in payload:
-            write_witness(self.full_run(payload["id"]) / HEAD, head(entries))
-        update_user_witness(entries)
+        self.witness(payload.get("id"))
         return entry
+
+    def witness(self, identifier: str | None = None) -> None:
+        """Put the ledger's head into the user's state folder, and into the run folder of a document.
+
+        From there it shows if an entry is ever missing. A command that goes on after a kill calls this too: the kill
+        may have come between an entry and its witness.
+        """
+        entries = self.ledger.read()
+        if identifier is not None:
+            write_witness(self.full_run(identifier) / HEAD, head(entries))
+        update_user_witness(entries)
 
     def entries(self) -> tuple[Entry, ...]:
         """All ledger entries, checked; none if nothing was ever locked here.
@@ -143,7 +148,9 @@ class Workspace:
         """
         entries = self.entries()
         if entries:
-            _refuse_missing(entries, user_witness_path(entries))
+            # a home that is not there or cannot be read remembers nothing: `unwitnessed` says so in the end
+            with contextlib.suppress(EnvironmentProblem):
+                _refuse_missing(entries, user_witness_path(entries))
         return entries
 
 
@@ -185,18 +192,14 @@ def init_workspace(root: Path) -> tuple[Workspace, list[Path]]:
         EnvironmentProblem: the folder cannot be written.
     """
     made = []
-    try:
-        for name in _FOLDERS:
-            if not (root / name).is_dir():
-                (root / name).mkdir(parents=True)
-                made.append(root / name)
-        for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
-            if not (root / name).exists():
-                (root / name).write_text(text, encoding="utf-8")
-                made.append(root / name)
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise EnvironmentProblem(f"cannot lay the working folders: {error.strerror}", where=str(root),
-                                 fix="choose a folder that you may write to") from None  # fmt: skip
+    for name in _FOLDERS:
+        if not (root / name).is_dir():
+            durable.make_folder(root / name)
+            made.append(root / name)
+    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
+        # whole or not at all: half of it, left alone by the next `init`, would let data be committed
+        if not (root / name).exists() and durable.publish(root, name, text.encode()):
+            made.append(root / name)
     return Workspace(root), made
 
 
@@ -206,14 +209,9 @@ def check_writable(folder: Path) -> None:
     Raises:
         EnvironmentProblem: it cannot.
     """
-    try:
+    with durable.reporting("the folder cannot be written", folder):
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".write-probe-{os.getpid()}"
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        fix = "grant write permission, free some space, or give another --workspace"
-        raise EnvironmentProblem(f"cannot be written ({error.strerror})", where=str(folder), fix=fix) from None
+    durable.try_writing(folder)
 
 
 def now() -> str:
@@ -231,7 +229,8 @@ def git_state(root: Path) -> dict[str, Any]:
 def _git(root: Path, *arguments: str) -> str | None:
     try:
         done = subprocess.run(  # noqa: S603 - fixed words, no shell
-            ["git", "-C", str(root), *arguments],  # noqa: S607 - the user's own git
+            # a look at the state takes no lock: killed, git would leave one that stops the user's next commit
+            ["git", "--no-optional-locks", "-C", str(root), *arguments],  # noqa: S607 - the user's own git
             capture_output=True, text=True, timeout=20, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

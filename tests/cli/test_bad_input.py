@@ -70,6 +70,14 @@ DEV: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "version by override": (("retrieval=bm25-edge",), ("bm25-edge", "did you mean 'bm25-edges'?")),
     "parameter": (("retrieval.tie_rul=ordinal",), ("no parameter 'tie_rul'", "did you mean 'tie_rule'?")),
     "parameter added": (("+retrieval.laters=[raw]",), ("laters", "did you mean 'layers'?")),
+    "weight": (
+        ("--retrieval-version", "static-tiebreak", "retrieval.weight=0.7"),
+        ("static-tiebreak takes no 'weight': ", "as a multiplier", "leave retrieval.weight out"),
+    ),
+    "weight added": (
+        ("--retrieval-version", "static-tiebreak", "+retrieval.decay=0.7"),
+        ("static-tiebreak takes no 'decay': ", "questions were asked before"),
+    ),
     "key": (("measure=[R@5]",), ("measure",)),
     "added key": (("+mesures=[R@5]",), ("did you mean 'measures'?",)),
     "value": (("retrieval.k1=high",), ("k1",)),

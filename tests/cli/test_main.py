@@ -2,17 +2,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.cli.main import build_parser
+from harness.cli.parsing import commands_of
 from harness.errors import EXIT_CODES
 
 HEAVY = {"numpy", "mlflow", "hydra", "omegaconf", "pydantic", "scipy", "pyarrow", "faiss", "yaml", "rich", "jinja2",
-         "sqlalchemy", "pandas", "rank_bm25"}  # fmt: skip
+         "sqlalchemy", "pandas", "rank_bm25", "argcomplete"}  # fmt: skip
 
 IMPORTED = """
 import json, sys
@@ -69,6 +73,88 @@ def test_help_lists_every_exit_code(desk: Any) -> None:
     done = desk.process("--help")
     assert done.code == 0
     assert all(f"{code:>3}  {meaning}" in done.out for code, meaning in EXIT_CODES.items())
+
+
+COMMANDS = dict(commands_of(build_parser()))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_the_common_options_and_its_exit_codes(name: str) -> None:
+    """Its help explains the codes that it can end with, in the words of the one table, and no others."""
+    text = COMMANDS[name].format_help()
+    for option in ("--workspace", "--json", "--quiet"):
+        assert option in text
+    said = text.partition("exit codes:\n")[2].splitlines()
+    codes = [int(line.split()[0]) for line in said]
+    assert said == [f"  {code:>3}  {EXIT_CODES[code]}" for code in codes]
+    assert set(codes) >= {0, 1, 2, 4, 130}
+    verdict = name in ("harness full", "harness verdict")
+    assert ({10, 11, 20} <= set(codes)) == verdict
+    assert (12 in codes) == (name == "harness full")
+
+
+def test_quiet_leaves_the_result_only(desk: Any) -> None:
+    """No progress and nothing else on stderr; stdout is what it is without."""
+    assert desk.process("init", "--quiet").code == 0
+    assert desk.process("data", "import", "synthetic", "--quiet").err == ""
+    quiet = desk.process("dev", "--quiet", "retrieval.layers=[raw]", "--json")
+    assert (quiet.code, quiet.err) == (0, "")
+    assert quiet.json["version"] == "bm25"
+    refused = desk.process("verdict", "nothing", "--quiet")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("harness: nothing has no verdict")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_command_tidies_up_and_goes_on_later(locked: Any, number: signal.Signals) -> None:
+    """SIGTERM does what Ctrl-C does: one line, 130, no lock left behind; the same command then goes on."""
+    process = locked.start("full", "raw-only", "--quiet")
+    running = locked.full(".running-by")
+    while not running.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, "")
+    assert err == "harness: interrupted; run the same command again to go on\n"
+    assert not running.exists()
+    assert locked.run("full", "raw-only").code == 0
+
+
+TIDYING = """
+import time
+from harness.cli.main import _stoppable
+with _stoppable():
+    try:
+        print("working", flush=True)
+        time.sleep(60)
+    finally:
+        print("tidying up", flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_at_once(second: signal.Signals) -> None:
+    """Who does not want to wait for the tidying up need not."""
+    process = subprocess.Popen([sys.executable, "-c", TIDYING], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "working\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout.readline() == "tidying up\n"
+    process.send_signal(second)
+    assert process.wait(timeout=30) == -second
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    """A command that a shell put into the background does not stop at the Ctrl-C of another."""
+    program = (
+        "import signal; from harness.cli.main import _stoppable; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "with _stoppable(): print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN, end=' ')\n"
+        "print(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
 
 
 def closed_pipe(desk: Any, *arguments: str, unbuffered: bool = False) -> tuple[int, str]:

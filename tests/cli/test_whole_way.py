@@ -26,7 +26,7 @@ def test_only_progress_goes_to_stderr(whole_way: Any, step: str) -> None:
 def test_progress_shows_no_measure(whole_way: Any) -> None:
     """The full run's progress names steps and counts, and no result before the verdict."""
     err = whole_way.calls["full"].err
-    assert "ranking 566 questions with the candidate" in err
+    assert "ranking with the candidate, bm25: 566 questions" in err
     assert not any(word in err for word in ("R@10", "points", "PASS", "+"))
 
 

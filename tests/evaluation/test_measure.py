@@ -92,7 +92,7 @@ def test_an_unknown_measure_is_refused_with_the_nearest(text, fix):
     """A misspelt measure lists the known ones and the one that was probably meant."""
     with pytest.raises(UsageProblem, match="no measure") as caught:
         parse_measure(text)
-    assert (caught.value.allowed, caught.value.fix) == ("Success, AllSuccess, R, RR, nDCG", fix)
+    assert (caught.value.allowed, caught.value.fix) == ("Success, AllSuccess, R, RR, nDCG, P, AP", fix)
 
 
 @pytest.mark.parametrize(

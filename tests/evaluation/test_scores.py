@@ -72,6 +72,10 @@ SECOND, THIRD = 1 / math.log2(3), 1 / 2
         ("nDCG@10", [5, 1, 2], [1, 2], (SECOND + THIRD) / (1 + SECOND)),
         ("nDCG@2", [5, 1, 2], [1, 2, 3], SECOND / (1 + SECOND)),
         ("nDCG@1", [1], [1, 2], 1.0),
+        ("P@4", [5, 1, 2], [1, 2], 1 / 2),
+        ("P@1", [5, 1], [1], 0.0),
+        ("AP@10", [5, 1, 4, 2], [1, 2, 3], (1 / 2 + 2 / 4) / 3),
+        ("AP@3", [5, 1, 4, 2], [1, 2, 3], (1 / 2) / 3),
         # raw credit: what was written from a turn earns nothing for it
         ("R@10", [6, 7], [0, 1, 2], 0.0),
         ("R@10", [6, 7, 1], [0, 1, 2], 1 / 3),
@@ -91,6 +95,8 @@ SECOND, THIRD = 1 / math.log2(3), 1 / 2
         ("nDCG@10", [10, 11], [0, 3], 1 / (1 + SECOND)),
         ("nDCG@10", [10, 5, 11], [0, 3, 4], (1 + THIRD) / (1 + SECOND + THIRD)),
         ("nDCG@10", [11, 10], [3], 1.0),
+        ("P@2", [10, 11], [0, 3], 1 / 2),
+        ("AP@10", [10, 5, 11], [0, 3, 4], (1 + 2 / 3) / 3),
         ("R@10", [12], [0, 1, 2], 1 / 3),
         ("R(credit=source)@10", [12], [0, 1, 2], 1.0),
     ],
@@ -117,7 +123,7 @@ def test_published_ids_that_match_nothing_stay_in_the_count():
 def test_empty_evidence_follows_the_convention(name):
     """A question without evidence is left out, counts 0 or counts 1, under every measure."""
     labels = labelled([[], [1]])
-    _, [skipped, zero, one] = scored([[1], [1]], labels, *(f"{name}(empty={c})@10" for c in ("skip", "0", "1")))
+    _, [skipped, zero, one] = scored([[1], [1]], labels, *(f"{name}(empty={c})@1" for c in ("skip", "0", "1")))
     assert math.isnan(skipped[0])
     assert (zero[0], one[0]) == (0.0, 1.0)
     assert skipped[1] == zero[1] == one[1] == 1.0
@@ -215,6 +221,7 @@ def walked(measure: Measure, row: Sequence[int], wanted: Sequence[int], total: i
     ideal = sum(1 / math.log2(i + 1) for i in range(1, min(total, measure.k) + 1))
     values: Mapping[str, float] = {
         "Success": float(bool(found)), "AllSuccess": float(len(found) == total), "R": len(found) / total,
+        "P": len(gains) / measure.k, "AP": sum((i + 1) / rank for i, rank in enumerate(gains)) / total,
         "RR": 1 / gains[0] if gains else 0.0, "nDCG": sum(1 / math.log2(rank + 1) for rank in gains) / ideal,
     }  # fmt: skip
     return values[measure.name]
@@ -240,5 +247,6 @@ def test_equals_a_walk_down_the_ranking(cases):
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
         assert ((values >= 0) & (values <= 1) | np.isnan(values)).all()
     for credit in CONVENTIONS["credit"]:
-        first, any_first = Measure("RR", 1, credit), Measure("Success", 1, credit)
-        np.testing.assert_array_equal(scores.values[first], scores.values[any_first])
+        first, *same = (scores.values[Measure(name, 1, credit)] for name in ("RR", "Success", "P"))
+        for values in same:
+            np.testing.assert_array_equal(values, first)

@@ -14,7 +14,7 @@ from harness.retrieval.documents import Described
 from harness.retrieval.ranking import Ranking
 
 CUTS = (1, 3, 10, 100)
-NAMES = ("Success", "R", "RR", "nDCG")
+NAMES = ("Success", "R", "RR", "nDCG", "P", "AP")
 Run = dict[str, dict[str, float]]
 Qrels = dict[str, dict[str, int]]
 
@@ -43,7 +43,7 @@ def qrels_of(labels: Labels, evidence: str) -> Qrels:
 
 def by_pytrec_eval(run: Run, qrels: Qrels) -> Mapping[tuple[str, int], Mapping[str, float]]:
     """Every measure by pytrec_eval; its reciprocal rank has no cut-off, so the run is cut instead."""
-    spelled = {"Success": "success", "R": "recall", "nDCG": "ndcg_cut"}
+    spelled = {"Success": "success", "R": "recall", "nDCG": "ndcg_cut", "P": "P", "AP": "map_cut"}
     cuts = ",".join(map(str, CUTS))
     results = pytrec_eval.RelevanceEvaluator(qrels, {f"{name}.{cuts}" for name in spelled.values()}).evaluate(run)
     found = {

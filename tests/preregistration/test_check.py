@@ -94,6 +94,38 @@ def test_a_system_is_not_compared_with_itself(promise: Promise, evidence: Eviden
         assert "the same version with the same parameters" in found.says
 
 
+TIES = [
+    ({}, {"version": "static-tiebreak"}),
+    ({"version": "static-tiebreak"}, {}),
+    ({}, {"parameters": {"tie_rule": "id-text"}}),
+]
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), TIES)
+def test_a_tie_break_cannot_be_superior(
+    baseline: dict[str, Any], candidate: dict[str, Any], promise: Promise, evidence: Evidence
+) -> None:
+    """Systems that differ in exact ties only may claim that nothing is lost; a gain takes an acknowledgement."""
+    systems: dict[str, Any] = {"baseline": {"version": "bm25"} | baseline, "candidate": {"version": "bm25"} | candidate}
+    refused = the(check(promise(**systems), evidence), "ties")
+    assert (refused.kind, refused.may_acknowledge) == (REFUSED, True)
+    assert "the order of exact ties only" in refused.says
+    assert "superiority cannot pass" in refused.says
+    assert refused.fix.startswith("claim non_inferior")
+    noted = the(check(promise(**systems, claim={"non_inferior": Decimal("0.007")}), evidence), "ties")
+    assert noted.kind == NOTED
+    assert "the one claim that can be decided" in noted.says
+
+
+@pytest.mark.parametrize("parameters", [{"k1": Decimal(1)}, {"layers": ["raw"]}])
+def test_a_tie_break_with_another_parameter_is_another_system(
+    parameters: dict[str, Any], promise: Promise, evidence: Evidence
+) -> None:
+    """A candidate whose scores differ as well is not held to be a tie-break."""
+    document = promise(candidate={"version": "static-tiebreak", "parameters": parameters})
+    assert [found for found in check(document, evidence) if found.subject == "ties"] == []
+
+
 @pytest.mark.parametrize("role", ["baseline", "candidate"])
 def test_a_system_that_behaves_otherwise_than_written_is_refused(
     role: str, promise: Promise, evidence: Evidence

@@ -144,7 +144,7 @@ TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, ma
 FRACTION = st.integers(1, 9999).map(lambda n: Decimal(n).scaleb(-4))
 MEASURES = st.builds(
     "{}{}@{}".format,
-    st.sampled_from(["Success", "AllSuccess", "R", "RR", "nDCG"]),
+    st.sampled_from(["Success", "AllSuccess", "R", "RR", "nDCG", "P", "AP"]),
     st.sampled_from(["", "(credit=source)", "(evidence=published,empty=1)", "(adversarial=out)"]),
     st.integers(1, 30),
 )

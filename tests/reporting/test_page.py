@@ -14,6 +14,8 @@ Report = Callable[..., dict[str, Any]]
 
 STATES = ["PASS", "ROLLBACK", "INCONCLUSIVE", "INADMISSIBLE"]
 VOID = {"meta", "br", "hr"}
+PLOTTED = {"id", "role", "aria-labelledby", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r",
+           "text-anchor"}  # fmt: skip
 
 
 class Page(HTMLParser):
@@ -63,7 +65,7 @@ def test_the_page_loads_nothing(state: str, report: Report) -> None:
     found = Page(page)
     assert found.open == []
     assert not found.tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
-    assert found.attributes <= {"lang", "charset", "name", "content", "class"}
+    assert found.attributes <= {"lang", "charset", "name", "content", "class", "title", *PLOTTED}
     assert not re.search(r"https?:|//|url\(|@import", page)
 
 
@@ -145,6 +147,7 @@ def test_an_inadmissible_run_shows_no_estimate(report: Report) -> None:
     for text in render(report("INADMISSIBLE")).values():
         body = text.partition("</style>")[2] or text
         assert "nothing valid was measured" in body
+        assert "<svg" not in body
         assert "Both credit rules" not in body
         assert "Slices" not in body
         # but the author's own prediction, which is no result
@@ -166,6 +169,24 @@ def test_what_weakens_a_verdict_is_said(changes: dict[str, Any], said: str, repo
     for before, after in zip(render(report()).values(), render(report(**changes)).values(), strict=True):
         assert said in re.sub(r"</?strong>|\*\*", "", after)
         assert said not in re.sub(r"</?strong>|\*\*", "", before)
+
+
+def test_the_caption_says_what_decides(report: Report) -> None:
+    """Under bounds the bar, under bare estimates the dot; never both."""
+    rule = {"pass_at_zero": 0.31, "rollback_at_zero": 0.5}
+    by_bounds, by_estimate = (render(report(estimate_rule=each))[HTML] for each in (None, rule))
+    assert "holds if its whole bar lies" in by_bounds
+    assert "holds if its dot lies" in by_estimate
+    assert "dot lies" not in by_bounds
+    assert "bar lies" not in by_estimate
+
+
+def test_every_heading_of_the_clauses_is_explained(report: Report) -> None:
+    """Whoever points at a heading reads what it means; the note below the table says it too."""
+    page = render(report())[HTML]
+    for name in ("lower", "upper", "upper for rollback", "must exceed", "rollback below", "p (pass)", "p (rollback)"):
+        assert re.search(rf'<th title="[^"]+">{re.escape(name)}</th>', page), name
+    assert "Upper for rollback: " in page
 
 
 @pytest.mark.parametrize(("trials", "said"), [(1, "picked from 1 dev trial\n"), (3, "picked from 3 dev trials\n")])

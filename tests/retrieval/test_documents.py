@@ -112,10 +112,11 @@ def test_edges_compared_as_text_follow_both_ends():
     assert ordered[:2] == ["p/D1:1->p/D1:2", "p/D1:10->p/D1:11"]
 
 
-def test_a_store_without_such_documents_is_refused_with_what_it_has():
-    """Asking for a layer that the benchmark lacks names the layers that it has."""
-    with pytest.raises(UsageProblem, match="no chunk in the layers negation") as caught:
-        build(["negation"])
+@pytest.mark.parametrize("layers", [["negation"], ["raw", "negation"]], ids=str)
+def test_a_store_without_such_documents_is_refused_with_what_it_has(layers):
+    """Asking for a layer that the benchmark lacks, alone or among others, names the layers that it has."""
+    with pytest.raises(UsageProblem, match="nothing in the layer negation") as caught:
+        build(layers)
     assert caught.value.allowed == "layers of this benchmark: raw, distill, summary"
 
 

@@ -2,13 +2,11 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import harness.retrieval
-from harness.retrieval import fingerprint as module
 from harness.retrieval.fingerprint import code_digest, current, fingerprint, recorded
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.registry import VERSIONS, select
@@ -78,34 +76,34 @@ def test_the_engine_is_no_part_of_the_behaviour(monkeypatch):
 
 
 @pytest.fixture
-def copied(tmp_path, monkeypatch):
+def copied(tmp_path):
     """A copy of the retrieval package that the code digest is taken of."""
     folder = tmp_path / "retrieval"
     shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(module, "resources", SimpleNamespace(files=lambda _: folder))
     return folder
 
 
 def test_line_ends_do_not_change_the_code_digest(copied):
     """A checkout with CRLF line ends has the same code digest."""
     original = code_digest()
+    assert code_digest(copied) == original
     for path in [*copied.glob("*.py"), *copied.glob("versions/*.py")]:
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert b"\r\n" in (copied / "lexical.py").read_bytes()
-    assert code_digest() == original
+    assert code_digest(copied) == original
 
 
 def test_any_change_of_source_changes_the_code_digest(copied):
     """An edited, added or renamed module changes the code digest; recorded fingerprints and caches do not."""
-    seen = [code_digest()]
+    seen = [code_digest(copied)]
     (copied / "fingerprints.json").write_text("{}")
     (copied / "versions" / "__pycache__").mkdir()
-    assert code_digest() == seen[0]
+    assert code_digest(copied) == seen[0]
     source = copied / "versions" / "bm25.py"
     source.write_text(source.read_text() + "#\n")
-    seen.append(code_digest())
+    seen.append(code_digest(copied))
     (copied / "extra.py").write_text("")
-    seen.append(code_digest())
+    seen.append(code_digest(copied))
     (copied / "extra.py").rename(copied / "versions" / "extra.py")
-    seen.append(code_digest())
+    seen.append(code_digest(copied))
     assert len(set(seen)) == 4

@@ -1,20 +1,25 @@
 from dataclasses import replace
+from itertools import combinations
 
 import bm25s
 import numpy as np
 import pytest
 
+from harness.benchmarks.columns import LAYERS as LAYERS_OF_CORPUS
 from harness.benchmarks.columns import Benchmark
 from harness.retrieval.documents import build_documents
 from harness.retrieval.lexical import build_index
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.reference import ReferenceBM25
 from harness.retrieval.registry import select
+from harness.retrieval.template import TEMPLATES
 from harness.retrieval.tokenizer import ascii_words_cjk_bigrams
 from harness.retrieval.version import Engine, Store
 
 LAYERS = [("raw",), ("raw", "distill"), ("raw", "distill", "summary")]
-VERSIONS = ["bm25", "bm25-edges"]
+VERSIONS = ["bm25", "bm25-edges", "static-tiebreak", "static-tiebreak-edges"]
+PRESENT = ("raw", "distill", "summary")
+SUBSETS = [chosen for size in (1, 2, 3) for chosen in combinations(PRESENT, size)]
 
 
 def rank(benchmark: Benchmark, version: str, engine: Engine = "numpy", every: int = 1, **parameters: object) -> Ranking:
@@ -37,12 +42,35 @@ def test_engines_agree_on_the_synthetic_benchmark(synthetic, version, layers):
     assert_same(rank(synthetic, version, layers=layers), rank(synthetic, version, "rank_bm25", layers=layers))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("layers", "every"), list(zip(LAYERS, (2, 5, 5), strict=True)), ids=str)
+@pytest.mark.parametrize(
+    ("version", "layers", "every"),
+    [
+        *((version, layers, 2 if len(layers) == 1 else 5) for version in VERSIONS[:2] for layers in LAYERS),
+        *((version, LAYERS[1], 5) for version in VERSIONS[2:]),
+    ],
+    ids=str,
+)
 def test_engines_agree_on_locomo(locomo, version, layers, every):
     """Both engines rank LoCoMo alike: every second question over the raw layer, every fifth over more layers."""
     ours, theirs = (rank(locomo, version, engine, every, layers=layers) for engine in ("numpy", "rank_bm25"))
     assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["synthetic", "locomo"])
+@pytest.mark.parametrize("layers", SUBSETS, ids="+".join)
+def test_every_choice_of_layers_and_template_ranks(request, name, layers):
+    """Each set of layers under each template ranks chunks of these layers only, on both engines alike."""
+    whole = request.getfixturevalue(name)
+    # one conversation will do: the stores of the others are built the same way
+    asked = np.flatnonzero(whole.questions.partition == whole.questions.partition[0])[::12]
+    benchmark = replace(whole, questions=whole.questions.take(asked))
+    wanted = {LAYERS_OF_CORPUS.index(layer) for layer in layers}
+    for template in TEMPLATES:
+        ours, theirs = (
+            rank(benchmark, "bm25", engine, layers=layers, template=template) for engine in ("numpy", "rank_bm25")
+        )
+        assert ours.same_order(theirs)
+        assert set(benchmark.corpus.layer[ours.positions].tolist()) == wanted
 
 
 @pytest.mark.parametrize("choices", [{"tie_rule": "id-text"}, {"k1": 0.9, "b": 0.4}, {"k1": 0}, {"b": 1}, {"b": 0}])

@@ -7,7 +7,7 @@ from harness.retrieval.registry import DEFAULT, VERSIONS, select
 def test_versions_stand_under_their_own_names():
     """Every version is found by its name, and the default is one of them."""
     assert {name: version.name for name, version in VERSIONS.items()} == {name: name for name in VERSIONS}
-    assert list(VERSIONS) == ["bm25", "bm25-edges"]
+    assert list(VERSIONS) == ["bm25", "bm25-edges", "static-tiebreak", "static-tiebreak-edges"]
     assert DEFAULT == "bm25"
 
 
@@ -22,6 +22,7 @@ def test_versions_cannot_be_added_from_outside():
     [
         ("bm52", "did you mean 'bm25'?"),
         ("bm25-edge", "did you mean 'bm25-edges'?"),
+        ("static-tie-break", "did you mean 'static-tiebreak'?"),
         ("", "harness versions lists them"),
         ("dense", "harness versions lists them"),
     ],
@@ -32,7 +33,7 @@ def test_an_unknown_version_is_refused_with_the_nearest(name, fix):
         select(name, where="--retrieval-version")
     assert caught.value.what == f"no retrieval version {name!r}"
     assert (caught.value.where, caught.value.allowed, caught.value.fix) == (
-        "--retrieval-version", "bm25, bm25-edges", fix,
+        "--retrieval-version", "bm25, bm25-edges, static-tiebreak, static-tiebreak-edges", fix,
     )  # fmt: skip
 
 

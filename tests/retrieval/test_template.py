@@ -4,7 +4,8 @@ import pytest
 
 from harness.benchmarks.build import Builder
 from harness.benchmarks.columns import Corpus
-from harness.retrieval.template import TEMPLATES, bare, session_prefix
+from harness.retrieval.template import TEMPLATES, bare, session_prefix, session_prefix_captions
+from harness.retrieval.tokenizer import ascii_words_cjk_bigrams
 
 AFTERNOON = 1683554160  # 2023-05-08 13:56 UTC
 
@@ -33,9 +34,17 @@ def corpus() -> Corpus:
     ],
 )
 def test_text_of_each_kind_of_chunk(position, prefixed, plain):
-    """A turn with a time carries session and minute, anything else is bare, and captions are never in."""
+    """A turn with a time carries session and minute, anything else is bare, and captions are in neither."""
     assert session_prefix(corpus(), position) == prefixed
     assert bare(corpus(), position) == plain
+
+
+def test_captions_follow_the_turn_under_their_own_name():
+    """The caption of a shared image stands in brackets after its turn, and a chunk without one is as it was."""
+    texts = [session_prefix_captions(corpus(), position) for position in range(6)]
+    assert texts[0] == "[session_3 2023-05-08 13:56] Ann: Hi! [a cat]"
+    assert texts[1:] == [session_prefix(corpus(), position) for position in range(1, 6)]
+    assert ascii_words_cjk_bigrams(texts[0])[-3:] == ["ann", "hi", "cat"]
 
 
 def test_the_clock_of_the_machine_does_not_matter(monkeypatch):
@@ -50,8 +59,10 @@ def test_the_clock_of_the_machine_does_not_matter(monkeypatch):
 
 
 def test_templates_are_found_by_versioned_name():
-    """Both templates stand under the names that versions record."""
-    assert dict(TEMPLATES) == {"session-prefix/1": session_prefix, "bare/1": bare}
+    """Templates stand under the names that versions record."""
+    assert dict(TEMPLATES) == {
+        "session-prefix/1": session_prefix, "bare/1": bare, "session-prefix-captions/1": session_prefix_captions,
+    }  # fmt: skip
 
 
 def test_locomo_turn_has_the_prefix_of_its_session(locomo):

@@ -39,10 +39,11 @@ def test_version_and_every_parameter_make_the_identity():
     """Two versions with the same parameters, and one version with two, all have different digests."""
     choices = [
         {}, {"layers": ["raw"]}, {"template": "bare/1"}, {"tokenizer": "nfkc-casefold-words-cjk-bigrams/1"},
-        {"k1": 0.9}, {"b": 0.4}, {"tie_rule": "id-text"},
+        {"k1": 0.9}, {"b": 0.4},
     ]  # fmt: skip
     digests = {select(name, chosen).digest() for name in VERSIONS for chosen in choices}
-    assert len(digests) == len(VERSIONS) * len(choices)
+    digests |= {select(name, {"tie_rule": "id-text"}).digest() for name in ("bm25", "bm25-edges")}
+    assert len(digests) == len(VERSIONS) * len(choices) + 2
     assert select("bm25").identity()["version"] == "bm25"
 
 
@@ -55,7 +56,9 @@ def test_parameters_cannot_be_changed_afterwards():
 
 def test_the_unit_of_k_follows_the_read_model():
     """Chunk versions count chunks, edge versions count edges."""
-    assert {name: select(name).unit for name in VERSIONS} == {"bm25": "chunks", "bm25-edges": "edges"}
+    assert {name: select(name).unit for name in VERSIONS} == {
+        "bm25": "chunks", "bm25-edges": "edges", "static-tiebreak": "chunks", "static-tiebreak-edges": "edges",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

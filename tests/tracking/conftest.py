@@ -9,11 +9,18 @@ from typing import NamedTuple
 
 import pytest
 
+from harness.tracking.address import Address, embedded
+from harness.tracking.record import Record
+
 FRESH = """
 import sys
 from pathlib import Path
-from harness.tracking.mirror import Record, mirror
-mirror(Path(sys.argv[1]), Record("first", "first", {}, {}, {}))
+from harness.tracking.address import embedded
+from harness.tracking.mirror import mirror
+from harness.tracking.record import Record
+database = Path(sys.argv[1])
+with mirror(embedded(database), database.parent) as opened:
+    opened.write(Record("first", "first", "number", {"number": "1"}))
 """
 
 
@@ -35,6 +42,21 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="session")
-def database(store: Store) -> Path:
+def where(store: Store) -> Address:
     """Where the store is."""
-    return store.database
+    return embedded(store.database)
+
+
+@pytest.fixture
+def record(request: pytest.FixtureRequest, tmp_path: Path) -> Record:
+    """A record that no other test has: it is found by the test's own name; its file lies in ``tmp_path``."""
+    (tmp_path / "report.html").write_text("<p>PASS</p>")
+    return Record(
+        experiment="full",
+        name="raw-only",
+        finds="harness.lock",
+        tags={"harness.verdict": "PASS", "harness.lock": request.node.name},
+        params={"id": "raw-only", "baseline.version": "bm25", "candidate.layers": '["raw"]'},
+        metrics={"heldout/all/candidate/R.credit-source_at_10": 0.5, "look": 1, "worst": -1.0},
+        artifacts=("report.html",),
+    )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.evaluation.measure import CONVENTIONS, NAMES, Measure, parse_measure
-from harness.tracking.names import measure_name, metric_name, slice_metric
+from harness.tracking.names import allowed_name, allowed_param, allowed_tag, measure_name, metric_name, slice_metric
 
 MEASURES = st.builds(
     Measure,
@@ -63,3 +63,31 @@ def test_what_is_no_measure_stays_as_it_is(name: str) -> None:
 def test_a_metric_says_part_slice_system_and_measure(slice_name: str, expected: str) -> None:
     """In this order, so that MLflow groups the slices."""
     assert slice_metric("heldout", slice_name, "candidate", "R@10") == expected
+
+
+@pytest.mark.parametrize("name", ["harness.lock", "heldout/all/candidate/R.credit-source_at_10", "k 1", "été"])
+def test_names_that_mlflow_takes_stay(name: str) -> None:
+    """Nothing that is fine is changed."""
+    assert allowed_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["a@(b)", "a/../b", "..", "a//b", "/a", "a/", "x" * 251, "a\nb", "50 %"])
+def test_other_names_are_made_so_that_mlflow_takes_them(name: str) -> None:
+    """They stay different from one another, and MLflow's own rules accept them."""
+    from mlflow.utils.validation import _validate_metric_name, _validate_param_name, _validate_tag_name
+
+    given = allowed_name(name)
+    for check in (_validate_metric_name, _validate_param_name, _validate_tag_name):
+        check(given)
+    assert len(given) <= 250
+    assert given != allowed_name(f"{name}!")
+
+
+def test_a_long_value_is_cut_and_says_so() -> None:
+    """The length and a digest at the end tell it from another long value."""
+    for short, longest in ((allowed_tag, 8000), (allowed_param, 6000)):
+        assert short("x" * longest) == "x" * longest
+        cut = short("x" * 9000)
+        assert len(cut) == longest
+        assert "(9000 characters, SHA-256 " in cut
+        assert cut != short("x" * 8999 + "y")

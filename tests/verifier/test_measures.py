@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from harness.verifier.measures import Document, Evidence, Measure, parse_measure, question_score
 from harness.verifier.reading import DamageError
 
+KINDS = ("Success", "AllSuccess", "R", "RR", "nDCG", "P", "AP")
+
 # chunks 0-9 raw; 10, 11 distilled from (0, 1) and (2,); 20, 21 edges between (0, 3) and (3, 4)
 DOCUMENTS = {position: Document((position,), (position,)) for position in range(10)} | {
     10: Document((10,), (0, 1)),
@@ -46,6 +48,11 @@ def score(name, ranking, facts):
         ("nDCG@10", [20, 0, 3], [0, 3], 1 / (1 + 1 / math.log2(3))),
         ("nDCG@10", [5, 20, 21], [0, 3, 4], (1 / math.log2(3) + 1 / 2) / (1.5 + 1 / math.log2(3))),
         ("nDCG@1", [1, 2], [1, 2], 1.0),
+        ("P@4", [5, 1, 2], [1, 2], 1 / 2),
+        ("P@2", [20, 0, 3], [0, 3], 1 / 2),
+        ("AP@10", [5, 1, 6, 2], [1, 2, 3], (1 / 2 + 2 / 4) / 3),
+        ("AP@3", [5, 1, 6, 2], [1, 2, 3], (1 / 2) / 3),
+        ("AP@10", [20, 0, 21], [0, 3, 4], (1 + 2 / 3) / 3),
     ],
 )
 def test_values_by_hand(name, ranking, repaired, expected):
@@ -74,7 +81,7 @@ def test_published_evidence_counts_labels_that_point_nowhere():
     assert score("Success(evidence=published)@5", [1], evidence([1], [], n_published=1)) == 0.0
 
 
-@pytest.mark.parametrize("kind", ["Success", "AllSuccess", "R", "RR", "nDCG"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_questions_without_evidence_follow_the_convention(kind):
     """Without evidence a question is left out, or counts as zero or as one, as the name says."""
     facts = evidence()
@@ -104,7 +111,6 @@ def test_names_are_parsed_into_their_options():
 @pytest.mark.parametrize(
     "name",
     [
-        "P@10",
         "R@0",
         "R@010",
         "R",
@@ -139,7 +145,7 @@ def test_plain_chunks_agree_with_ir_measures(ranking, relevant, k):
     """With one chunk per document the measures are those of the field."""
     qrels = [ir_measures.Qrel("q", str(chunk), 1) for chunk in relevant]
     run = [ir_measures.ScoredDoc("q", str(chunk), -float(rank)) for rank, chunk in enumerate(ranking)]
-    for name in ("Success", "R", "RR", "nDCG"):
+    for name in ("Success", "R", "RR", "nDCG", "P", "AP"):
         # the oracle has no cut-off for RR: the run itself is cut
         run = run[:k]
         measure = ir_measures.parse_measure("RR" if name == "RR" else f"{name}@{k}")
@@ -150,18 +156,18 @@ def test_plain_chunks_agree_with_ir_measures(ranking, relevant, k):
 @given(rankings, wanted, st.integers(1, 12))
 def test_measures_stay_in_range_and_are_ordered(ranking, relevant, k):
     """Complete success implies full recall, any recall implies success, and nothing leaves [0, 1]."""
-    values = {
-        kind: score(f"{kind}@{k}", ranking, evidence(relevant)) for kind in ("Success", "AllSuccess", "R", "RR", "nDCG")
-    }
+    values = {kind: score(f"{kind}@{k}", ranking, evidence(relevant)) for kind in KINDS}
     assert all(0 <= value <= 1 + 1e-12 for value in values.values())
     assert values["AllSuccess"] <= values["R"] <= values["Success"]
+    assert values["AP"] <= values["R"]
+    assert (values["P"] > 0) == (values["AP"] > 0) == (values["RR"] > 0)
     assert (values["RR"] > 0) == (values["nDCG"] > 0) == (values["Success"] == 1)
 
 
 @given(rankings, wanted, st.integers(1, 11))
 def test_reading_further_never_lowers_recall(ranking, relevant, k):
     """The first k are a prefix of the first k + 1."""
-    for kind in ("Success", "AllSuccess", "R", "RR"):
+    for kind in ("Success", "AllSuccess", "R", "RR", "AP"):
         assert score(f"{kind}@{k}", ranking, evidence(relevant)) <= score(
             f"{kind}@{k + 1}", ranking, evidence(relevant)
         )

@@ -17,7 +17,8 @@ from typing import Any
 
 from harness.cli.main import main
 from harness.ledger import Ledger, durable
-from harness.workflow import full, publish, runfiles, workspace
+from harness.tracking.mirror import Mirror
+from harness.workflow import full, mirroring, publish, runfiles, workspace
 
 
 def die() -> None:
@@ -87,7 +88,9 @@ POINTS: dict[str, Callable[[], None]] = {
     "half a page": lambda: before(durable, "replace", names("report.md")),
     "page written": lambda: after(publish, "write_report"),
     "mirror half written": mirror_half_written,
-    "mirrored": lambda: after(publish, "mirror_verdict"),
+    "in the outbox": lambda: after(mirroring, "_put"),
+    "mirrored": lambda: after(Mirror, "write"),
+    "noted as mirrored": lambda: after(mirroring, "write_receipt"),
     "before the lock": lambda: before(*RECORD, kind("lock")),
     "after the lock": lambda: after(*RECORD, kind("lock")),
 }

@@ -48,7 +48,7 @@ def test_measures_may_have_brackets(tmp_path: Path, written: str) -> None:
 @pytest.mark.parametrize(
     ("override", "message", "fix"),
     [
-        ("retrieval.k1=0.9,1.2", "sweep", "once for every value"),
+        ("retrieval.k1=0.9,1.2", "sweep", "add -m"),
         ("b=0.4", "no key 'b'", "retrieval.b"),
         ("kk=3", "no key 'kk'", "'k'"),
         ("retrieval.layer=[raw]", "no parameter 'layer'", "'layers'"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,25 +70,71 @@ def test_a_document_before_its_run(locked: Any) -> None:
     assert status["mirror"] == "NOTRUN"
 
 
-def test_an_edited_tag_in_mlflow(finished: Any) -> None:
-    """A verdict that was rewritten in MLflow fails the check `mirror`, by the tag's name."""
+def _edited(desk: Any) -> tuple[Any, str]:
     from mlflow import MlflowClient
 
-    client = MlflowClient(f"sqlite:///{finished.root / 'runs' / 'mlflow.db'}")
+    client = MlflowClient(f"sqlite:///{desk.root / 'runs' / 'mlflow.db'}")
     (found,) = client.search_runs([client.get_experiment_by_name("full").experiment_id])
-    client.set_tag(found.info.run_id, "harness.verdict", "ROLLBACK")
+    return client, found.info.run_id
+
+
+def test_a_run_that_was_edited_in_mlflow(finished: Any) -> None:
+    """`mirror` fails and names tag and metric with both values; the verdict stands, and is written again on demand."""
+    client, run = _edited(finished)
+    client.set_tag(run, "harness.verdict", "ROLLBACK")
+    client.log_metric(run, "look", 3)
     code, status, reason = finished.verify()
-    assert (code, status["mirror"]) == (3, "FAIL")
-    assert "harness.verdict" in reason["mirror"]
+    assert (code, status["mirror"]) == (0, "FAIL")
+    assert "tag harness.verdict: recorded PASS, MLflow says ROLLBACK" in reason["mirror"]
+    assert "metric look: recorded 1.0, MLflow says 3.0" in reason["mirror"]
+    done = finished.run("verify", "raw-only")
+    assert "the verdict stands, but its copy in MLflow does not show it: harness mirror raw-only" in done.out
+    assert finished.run("mirror", "raw-only").code == 0
+    code, status, _ = finished.verify()
+    assert (code, status["mirror"]) == (0, "PASS")
+    assert client.get_run(run).info.lifecycle_stage == "deleted"
+
+
+def test_a_run_that_was_deleted_in_mlflow(finished: Any) -> None:
+    """`mirror` says so, the verdict stands, and `harness mirror --all` writes it again."""
+    client, run = _edited(finished)
+    client.delete_run(run)
+    code, status, reason = finished.verify()
+    assert (code, status["mirror"]) == (0, "FAIL")
+    assert "deleted" in reason["mirror"]
+    assert finished.run("verdict", "raw-only").code == 0
+    assert finished.run("mirror", "--all").code == 0
+    assert finished.verify()[1]["mirror"] == "PASS"
 
 
 def test_a_missing_mlflow_store(finished: Any) -> None:
-    """MLflow is a copy: without it the verdict stands and the check `mirror` is NOTRUN; no store is made."""
+    """Without it the verdict stands and the check `mirror` is NOTRUN; no store is made."""
     store = finished.root / "runs" / "mlflow.db"
     store.unlink()
-    code, status, _ = finished.verify()
+    code, status, reason = finished.verify()
     assert (code, status["mirror"]) == (0, "NOTRUN")
+    assert "harness mirror raw-only" in reason["mirror"]
     assert not store.exists()
+
+
+def test_a_store_that_never_held_the_run(finished: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A colleague's store, or one that is damaged, says nothing of the verdict."""
+    import sqlite3
+
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/other.db")
+    (tmp_path / "other.db").write_bytes(b"not a database" * 100)
+    assert finished.verify()[:2] == (0, finished.verify()[1] | {"mirror": "NOTRUN"})
+    (tmp_path / "other.db").unlink()
+    source = sqlite3.connect(finished.root / "runs" / "mlflow.db")
+    source.execute(f"VACUUM INTO '{tmp_path}/other.db'")
+    source.close()
+    emptied = sqlite3.connect(tmp_path / "other.db")
+    emptied.execute("UPDATE tags SET value = 'another' WHERE key = 'harness.lock'")
+    emptied.commit()
+    emptied.close()
+    code, status, reason = finished.verify()
+    assert (code, status["mirror"]) == (0, "NOTRUN")
+    assert "no MLflow run here" in reason["mirror"]
 
 
 def _spaced(desk: Any, name: str) -> None:

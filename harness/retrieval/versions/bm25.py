@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -18,14 +18,13 @@ from harness.retrieval.version import Engine, Parameters, Store, Version
 
 
 class LexicalParameters(Parameters):
-    """Parameters of BM25 over any read model."""
+    """Parameters of BM25 over any read model, whatever settles its ties."""
 
     layers: tuple[str, ...] = Field(("raw", "distill"), description=f"one or more of {', '.join(LAYERS)}")
     template: str = Field("session-prefix/1", description=", ".join(TEMPLATES))
     tokenizer: str = Field("ascii-words-cjk-bigrams/1", description=", ".join(TOKENIZERS))
     k1: float = Field(1.2, ge=0, le=10, description="saturation of repeated terms, 0 to 10")
     b: float = Field(0.75, ge=0, le=1, description="discount of long documents, 0 to 1")
-    tie_rule: TieRule = Field("ordinal", description="ordinal (order of ingestion) or id-text")
 
     @field_validator("layers")
     @classmethod
@@ -48,6 +47,12 @@ class LexicalParameters(Parameters):
         return _one_of(name, TOKENIZERS)
 
 
+class BM25Parameters(LexicalParameters):
+    """Parameters of BM25 with a choice of what settles ties."""
+
+    tie_rule: Literal["ordinal", "id-text"] = Field("ordinal", description="ordinal (order of ingestion) or id-text")
+
+
 def _one_of(name: str, known: Any) -> str:
     if name not in known:
         hint = did_you_mean(name, known)
@@ -56,7 +61,14 @@ def _one_of(name: str, known: Any) -> str:
 
 
 def rank_lexical(
-    store: Store, questions: Questions, parameters: LexicalParameters, depth: int, engine: Engine, read_model: ReadModel
+    store: Store,
+    questions: Questions,
+    parameters: LexicalParameters,
+    depth: int,
+    engine: Engine,
+    *,
+    read_model: ReadModel,
+    tie_rule: TieRule,
 ) -> Ranking:
     """BM25 over one read model, on either engine."""
     documents = build_documents(
@@ -66,7 +78,7 @@ def rank_lexical(
         layers=parameters.layers,
         template=parameters.template,
         tokenizer=parameters.tokenizer,
-        tie_rule=parameters.tie_rule,
+        tie_rule=tie_rule,
         partitions=np.unique(questions.partition),
     )
     tokens = [TOKENIZERS[parameters.tokenizer](text) for text in questions.texts]
@@ -81,7 +93,7 @@ def rank_lexical(
 
 
 def _rank(store: Store, questions: Questions, parameters: Any, depth: int, engine: Engine) -> Ranking:
-    return rank_lexical(store, questions, parameters, depth, engine, "chunk")
+    return rank_lexical(store, questions, parameters, depth, engine, read_model="chunk", tie_rule=parameters.tie_rule)
 
 
 VERSION = Version(
@@ -92,6 +104,6 @@ VERSION = Version(
     cost="one pass over the postings of the question's words",
     read_model="chunk",
     deterministic=True,
-    parameters=LexicalParameters,
+    parameters=BM25Parameters,
     rank=_rank,
 )

@@ -7,11 +7,11 @@ from typing import Any
 from harness.benchmarks.columns import Questions
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.version import Engine, Store, Version
-from harness.retrieval.versions.bm25 import LexicalParameters, rank_lexical
+from harness.retrieval.versions.bm25 import BM25Parameters, rank_lexical
 
 
 def _rank(store: Store, questions: Questions, parameters: Any, depth: int, engine: Engine) -> Ranking:
-    return rank_lexical(store, questions, parameters, depth, engine, "edge")
+    return rank_lexical(store, questions, parameters, depth, engine, read_model="edge", tie_rule=parameters.tie_rule)
 
 
 VERSION = Version(
@@ -22,6 +22,6 @@ VERSION = Version(
     cost="one pass over the postings of the question's words; about twice the text of bm25",
     read_model="edge",
     deterministic=True,
-    parameters=LexicalParameters,
+    parameters=BM25Parameters,
     rank=_rank,
 )

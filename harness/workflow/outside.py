@@ -1,0 +1,184 @@
+"""Outside looks: held-out figures that were seen in another way than by a verdict, and the documents they touch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.benchmarks.columns import HELDOUT, Questions, question_members
+from harness.benchmarks.library import Library, names
+from harness.digest import canonical_json, digest_json
+from harness.errors import HarnessError, UsageProblem
+from harness.ledger import durable
+from harness.ledger.entries import Entry
+from harness.ledger.head import user_state
+from harness.ledger.looks import read_question_set, write_question_set
+from harness.ledger.state import Life
+from harness.workflow.workspace import Workspace, now, open_workspace
+
+KIND, SET = "outside_look", "question_set"
+REMEMBERED = "outside-looks"
+"""Folder of the looks that a user made outside of a workspace, or in another one."""
+
+
+def record_outside_look(workspace: Workspace, what: str, members: Iterable[str], **more: Any) -> Entry | None:
+    """Put a look at held-out questions on record; to be called before its figures are shown.
+
+    Args:
+        workspace: whose ledger keeps it.
+        what: what was looked at and how, in words; two looks with equal words at equal questions are one.
+        members: digests of the questions, as `harness.benchmarks.columns.question_members` makes them.
+        more: further plain values for the entry.
+
+    Returns:
+        The new entry; None where this look is on record already, or is a look at no question.
+
+    Raises:
+        IntegrityProblem: the ledger is damaged.
+        EnvironmentProblem: the ledger cannot be written.
+    """
+    chosen = sorted(set(members))
+    if not chosen:
+        return None
+    entries = workspace.entries()
+    question_set = write_question_set(workspace.ledger.root, chosen)
+    same = {"what": what, SET: question_set}
+    if any(entry.kind == KIND and same.items() <= dict(entry.payload).items() for entry in entries):
+        return None
+    entry = workspace.record(KIND, {**more, **same, "questions": len(chosen)})
+    remember_look(what, chosen, entry.hash)
+    return entry
+
+
+def remember_look(what: str, members: Iterable[str], entry: str = "") -> bool:
+    """Keep a look in the user's own folder, so that a workspace in which its questions are held out can adopt it.
+
+    Never fails: a home that cannot be written is no reason to stop.
+
+    Args:
+        what, members: as for `record_outside_look`.
+        entry: hash of the ledger entry that tells of the same look; the ledger that has it needs no other.
+
+    Returns:
+        Whether it is kept.
+    """
+    try:
+        folder = user_state() / REMEMBERED
+        durable.make_folder(folder)
+        look = {"what": what, SET: write_question_set(folder, members), "entry": entry}
+        name = digest_json("remembered-look/1", look).removeprefix("sha256:")
+        durable.publish(folder, f"{name}.json", canonical_json({**look, "time": now()}).encode())
+    except (HarnessError, OSError):
+        return False
+    return True
+
+
+def adopt_looks(workspace: Workspace, members: Iterable[str]) -> None:
+    """Record the looks at these questions that this user made elsewhere: outside of any workspace, or in another.
+
+    Args:
+        workspace: whose ledger takes them.
+        members: digests of held-out questions.
+    """
+    wanted = frozenset(members)
+    own = {entry.hash for entry in workspace.entries()}
+    try:
+        paths = sorted((user_state() / REMEMBERED).glob("[!.]*.json"))
+    except HarnessError:
+        return
+    for path in paths:
+        try:
+            look = json.loads(path.read_text(encoding="utf-8"))
+            touched = read_question_set(path.parent, look[SET])
+            what, entry, time = str(look["what"]), look["entry"], str(look["time"])
+        except (HarnessError, OSError, ValueError, KeyError, TypeError):
+            continue  # a help, as the user's witness is; what is damaged is no reason to refuse work
+        if entry not in own and not wanted.isdisjoint(touched):
+            record_outside_look(workspace, what, touched, seen=time)
+
+
+def held_out(workspace: Workspace, members: Iterable[str], own: Library | None = None) -> frozenset[str]:
+    """Those of the questions that are held out in any benchmark of the workspace, or under any lock of its ledger.
+
+    The locks count because a benchmark's folder can be removed, and imported again with another split.
+
+    Args:
+        workspace: where to look.
+        members: digests of questions.
+        own: the benchmark of which they are dev questions. Its own held-out set is left out: the same words may be
+            asked in a dev conversation and in a held-out one, and are two questions there.
+
+    Raises:
+        IntegrityProblem: the ledger, or the question sets of a benchmark, are damaged.
+    """
+    root = workspace.ledger.root
+    locked = {entry.payload["heldout_set"] for entry in workspace.entries() if entry.kind == "lock"}
+    sets = {frozenset(read_question_set(root, digest)) for digest in locked}
+    sets |= {workspace.benchmark(name).question_sets[HELDOUT] for name in names(workspace.data)}
+    if own is not None:
+        sets.discard(own.question_sets[HELDOUT])
+    return frozenset(members) & frozenset().union(*sets)
+
+
+def held_out_by_id(workspace: Workspace, ids: Collection[str]) -> frozenset[str]:
+    """Digests of the questions with one of these ids, in a benchmark imported here, that are held out here.
+
+    Raises:
+        IntegrityProblem: the ledger or a benchmark is damaged.
+    """
+    found: frozenset[str] = frozenset()
+    for name in names(workspace.data):
+        library = workspace.benchmark(name)
+        found |= _members(library.heldout_questions(), ids)
+        found |= held_out(workspace, _members(library.dev[0], ids), library)
+    return found
+
+
+def _members(questions: Questions, ids: Collection[str]) -> frozenset[str]:
+    chosen = [index for index, question in enumerate(questions.ids) if question in ids]
+    return question_members(questions.take(np.array(chosen, dtype=np.int64)))
+
+
+def workspaces_around(*places: Path) -> list[Workspace]:
+    """The workspaces at or above these folders, each once: none if somebody works outside of any."""
+    found = {}
+    for place in places:
+        try:
+            workspace = open_workspace(place)
+        except UsageProblem:
+            continue
+        found[workspace.root] = workspace
+    return list(found.values())
+
+
+def outside_looks(root: Path, entries: Iterable[Entry], present: Life) -> list[str]:
+    """The outside looks that a judged document has to name: at its held-out questions, before its verdict.
+
+    A look after the verdict changed neither the promise nor the run; every result can be read by then, and a later
+    document on these questions names it.
+
+    Args:
+        root: the ledger's folder.
+        entries: the ledger's entries.
+        present: the document's life, up to its verdict.
+    """
+    assert present.lock is not None
+    assert present.verdict is not None
+    lock = present.lock.payload
+    wanted = frozenset(read_question_set(root, lock["heldout_set"]))
+    lines = []
+    for entry in entries:
+        if entry.kind != KIND or entry.sequence >= present.verdict.sequence:
+            continue
+        if SET in entry.payload:
+            touched = not wanted.isdisjoint(read_question_set(root, entry.payload[SET]))
+        else:  # entries of the first version name the corpus only
+            touched = entry.payload.get("corpus") == lock["benchmark"]["corpus"]
+        if touched:
+            when = "before the lock" if entry.sequence < present.lock.sequence else "after the lock"
+            lines.append(f"{entry.payload['what']}, recorded {entry.time}, {when}")
+    return lines

@@ -1,0 +1,103 @@
+"""The tie-break on LoCoMo: a promise that it can keep, one that it cannot, and a store in which it does nothing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "preregistrations"
+DOCUMENT = (EXAMPLES / "static-tiebreak.yaml").read_text(encoding="utf-8").replace("authors: TODO", "authors: me")
+RAW = "\n  parameters: {layers: [raw]}"
+TEXTS = {
+    "at 0.007": DOCUMENT,
+    "at 0.005": DOCUMENT.replace("non_inferior: 0.007", "non_inferior: 0.005"),
+    "raw": DOCUMENT.replace("baseline: bm25", f"straw: turns alone\nbaseline:\n  version: bm25{RAW}")
+    .replace("version: static-tiebreak ", f"version: static-tiebreak{RAW} ")
+    .replace("experiments/static-tiebreak/", "experiments/raw/"),
+}
+CODES = {"at 0.007": 0, "at 0.005": 20, "raw": 11}
+ID = "static-tiebreak"
+
+
+@pytest.fixture(scope="module")
+def dev_done(locomo_file: Path, whole_way: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh workspace with LoCoMo imported, and the tie-break frozen over both layers and over turns alone."""
+    desk = whole_way.desk(tmp_path_factory.mktemp("locomo"))
+    for words in (
+        ("init",),
+        ("data", "import", "locomo", str(locomo_file)),
+        ("dev", "--retrieval-version", ID),
+        ("freeze", "latest", "--name", ID),
+        ("dev", "--retrieval-version", ID, "retrieval.layers=[raw]"),
+        ("freeze", "latest", "--name", "raw"),
+    ):
+        done = desk.process(*words)
+        assert done.code == 0, done.err
+    return desk.root
+
+
+@pytest.fixture(scope="module", params=list(TEXTS))
+def workspace(request: pytest.FixtureRequest, dev_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Name, folder and state folder of a workspace of its own with one of the documents."""
+    base = tmp_path_factory.mktemp("tiebreak")
+    shutil.copytree(dev_done, base / "ws")
+    (base / "ws" / "preregistrations" / f"{ID}.yaml").write_text(TEXTS[request.param], encoding="utf-8")
+    return request.param, base / "ws", base / "state"
+
+
+@pytest.fixture
+def way(
+    workspace: Any, desk: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[str, Any, dict[str, Any]]:
+    """Name, workspace and verdict; checked, locked and run by the first test that asks."""
+    name, root, state = workspace
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    here = type(desk)(root, state, capsys)
+    if not here.entry_files():
+        checked = here.run("prereg", "check", ID)
+        assert "that nothing is lost is the one claim that can be decided" in checked.out
+        lock = ("prereg", "lock", ID)
+        if name == "at 0.005":
+            assert "PASS is unreachable: without a single loss the lower bound on 1785 questions would be -0.6 poi" in (
+                checked.out
+            )
+            assert here.run(*lock).code == 2
+            lock += ("--acknowledge", "to see what it says")
+        assert here.run(*lock).code == 0
+        assert here.run("full", ID).code == CODES[name]
+    return name, here, here.payload("verdict")
+
+
+def test_what_the_tie_break_can_show(way: Any) -> None:
+    """Without a win or a loss the bound decides by the margin, and over turns alone there is nothing to decide."""
+    name, desk, verdict = way
+    assert (verdict["state"], verdict["reason"]) == {
+        "at 0.007": ("PASS", "all_clauses_hold"),
+        "at 0.005": ("INCONCLUSIVE", "underpowered"),
+        "raw": ("INADMISSIBLE", "instrument_did_not_move"),
+    }[name]
+    baseline, candidate = (
+        desk.full(f"ranking-{role}.jsonl", ID).read_text(encoding="utf-8").splitlines()
+        for role in ("baseline", "candidate")
+    )
+    moved = sum(before != after for before, after in zip(baseline, candidate, strict=True))
+    if name == "raw":
+        assert (moved, verdict["clauses"]) == (0, [])
+    else:
+        (primary,) = verdict["clauses"]
+        assert moved == 33
+        assert (primary["n"], primary["clusters"], primary["wins"], primary["losses"]) == (1785, 9, 0, 0)
+        # the design effect: n̄ (1 + CV²) is the number of questions by the number of equal clusters
+        assert 1 + (1785 / primary["effective_clusters"] - 1) * 0.01 == pytest.approx(3.07, abs=0.005)
+        assert primary["estimate"] == 0
+        assert primary["lower"] == pytest.approx(-0.0060, abs=5e-5)
+
+
+def test_each_verdict_verifies(way: Any) -> None:
+    """Every check passes whatever the verdict is; only the signature is not there."""
+    _, desk, _ = way
+    code, status, _ = desk.verify(ID)
+    assert (code, {check for check, said in status.items() if said != "PASS"}) == (0, {"signature"})
