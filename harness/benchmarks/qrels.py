@@ -73,7 +73,7 @@ def read_qrels(path: Path) -> Qrels:
 def _lines(path: Path) -> list[str]:
     where = str(path)
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8-sig").splitlines()  # with or without a byte order mark
     except FileNotFoundError:
         raise UsageProblem("no such qrels file", where=where, fix="give the path of a qrels file") from None
     except PermissionError:

@@ -69,7 +69,7 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
         *_question_lines(found),
         "",
         *_tie_lines(found["runs"]),
-        *_look_lines(found["looks"]),
+        *_look_lines(found),
     ]
 
 
@@ -102,7 +102,10 @@ def _question_lines(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"in {name} and not in the qrels, left out: {_some(run['not_judged'])}"
         short = [row["measure"] for row in found["rows"] if int(row["measure"].rpartition("@")[2]) > run["longest"]]
         if short:
-            yield f"{name} has at most {run['longest']} documents a question: {', '.join(short)} read no further"
+            yield (
+                f"{name} has at most {run['longest']} documents a question: {', '.join(short)} read no further, and "
+                "what its equal scores hide cannot be told"
+            )
 
 
 def _some(names: Mapping[str, Any]) -> str:
@@ -135,10 +138,12 @@ def _tie_lines(runs: Mapping[str, Any]) -> Iterator[str]:
     yield from reasons
 
 
-def _look_lines(looks: list[Mapping[str, Any]]) -> Iterator[str]:
-    for look in looks:
+def _look_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    for look in found["looks"]:
         when = "" if look["new"] else " before"
         yield (
             f"recorded{when} in the ledger of {look['workspace']} as an outside look at {look['questions']} held-out "
             "questions"
         )
+    if found["remembered"] and not found["looks"]:
+        yield "remembered for the workspaces of this user in which questions with these ids are held out"

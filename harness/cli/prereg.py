@@ -128,11 +128,19 @@ def run_lock(options: argparse.Namespace, console: Console) -> int:
 
 def run_abandon(options: argparse.Namespace, console: Console) -> int:
     """Abandon a document."""
+    from harness.ledger.state import life
     from harness.workflow.lock import abandon
     from harness.workflow.workspace import open_workspace
 
-    entry = abandon(open_workspace(options.workspace), options.id, options.reason)
-    console.result({"id": entry.payload["id"], "entry": entry.hash}, [f"abandoned: {entry.payload['id']}"])
+    workspace = open_workspace(options.workspace)
+    entry = abandon(workspace, options.id, options.reason)
+    present = life(workspace.entries(), entry.payload["id"])
+    lines = [f"abandoned: {present.identifier}"]
+    if present.claim:
+        lines.append("the held-out labels were opened: its look is spent, and later verdicts on them say reused")
+    elif present.seal:
+        lines.append("the rankings were sealed: its look is spent")
+    console.result({"id": present.identifier, "entry": entry.hash}, lines)
     return 0
 
 

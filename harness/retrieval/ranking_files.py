@@ -68,7 +68,7 @@ def read_trec(path: Path, documents: Mapping[str, int], questions: Sequence[str]
         EnvironmentProblem: the file may not be read.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()  # with or without a byte order mark
     except (UnicodeDecodeError, OSError) as error:
         _refuse(error, path, "a TREC run file in UTF-8")
     rows = _Rows(documents, questions)

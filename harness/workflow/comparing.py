@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.benchmarks.clusters import OWN, clusters_of
 from harness.benchmarks.columns import Groups, Labels
 from harness.benchmarks.qrels import Qrels, read_qrels
 from harness.errors import UsageProblem
@@ -19,13 +20,12 @@ from harness.evaluation.statistics.bounds import MIN_EFFECTIVE_CLUSTERS, PROCEDU
 from harness.evaluation.ties import tie_report
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.ranking_files import Names, read_parquet, read_trec
-from harness.workflow.outside import held_out_by_id, record_outside_look, workspaces_around
+from harness.workflow.outside import held_out_by_id, record_outside_look, remember_look, workspaces_around
 from harness.workflow.runfiles import ROLES, sha256
 
 USUAL = ("R", "Success", "RR", "nDCG", "P", "AP")
 """What a comparison shows if nothing else was asked for."""
 
-OWN, PREFIX = "question", "prefix"
 _NAMED = 5
 
 
@@ -45,8 +45,7 @@ class Settings:
     Attributes:
         measures: names; empty for the usual ones at ``k``.
         k: cut-off of the usual measures.
-        clusters: ``question`` (each its own), ``prefix`` (the id up to its last slash), or a file of
-            question, tab, cluster.
+        clusters: as for `harness.benchmarks.clusters.clusters_of`.
         alpha: one-sided error rate of each bound.
         rho: within-cluster correlation up to which it is promised.
     """
@@ -83,7 +82,7 @@ def compare_files(
         files: what to compare.
         settings: how.
         places: folders; a look at questions that a workspace around one of them, or around a file, holds out is
-            recorded in its ledger before anything is scored.
+            recorded in its ledger before anything is scored, and remembered for this user's other workspaces.
         progress: told what is being done.
 
     Raises:
@@ -93,6 +92,7 @@ def compare_files(
     """
     measures = settings.chosen()
     _check_rates(settings)
+    _refuse_pipes(files)
     qrels = read_qrels(files.qrels)
     names = Names()
     runs = {}
@@ -100,10 +100,10 @@ def compare_files(
         progress(f"reading {getattr(files, role)}")
         runs[role] = _read_run(getattr(files, role), names)
     _refuse_disjoint(files, qrels, runs)
-    clusters = _clusters(settings.clusters, tuple(qrels.relevant))
+    clusters = clusters_of(settings.clusters, tuple(qrels.relevant))
     digests = {role: sha256(getattr(files, role)) for role in (*ROLES, "qrels")}
     progress("looking for held-out questions")
-    looks = _record_looks(files, digests, qrels.relevant.keys(), places)
+    looks, remembered = _record_looks(files, digests, qrels.relevant.keys(), places)
     progress("scoring")
     retrieved = len(names)
     labels = _labels(qrels, names)
@@ -152,6 +152,7 @@ def compare_files(
         },
         "rows": rows,
         "looks": looks,
+        "remembered": remembered,
     }
 
 
@@ -160,6 +161,13 @@ def _check_rates(settings: Settings) -> None:
         raise UsageProblem(f"α = {settings.alpha}", where="--alpha", allowed="above 0 and below 0.5")
     if not 0 <= settings.rho <= 1:
         raise UsageProblem(f"ρ = {settings.rho}", where="--rho", allowed="0 to 1")
+
+
+def _refuse_pipes(files: Files) -> None:
+    for path in (files.baseline, files.candidate, files.qrels):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            allowed = "a file, which can be read twice: its digest goes on record"
+            raise UsageProblem("a pipe or a device", where=str(path), allowed=allowed, fix="write it to a file first")
 
 
 def _read_run(path: Path, names: Names) -> Ranking:
@@ -186,53 +194,10 @@ def _refuse_disjoint(files: Files, qrels: Qrels, runs: Mapping[str, Ranking]) ->
             )  # fmt: skip
 
 
-def _clusters(given: str, questions: tuple[str, ...]) -> list[str]:
-    """The cluster of each question.
-
-    Raises:
-        UsageProblem: ids without a slash, or a file that is malformed or leaves a question out.
-    """
-    if given == OWN:
-        return list(questions)
-    if given == PREFIX:
-        bare = next((question for question in questions if "/" not in question), None)
-        if bare is not None:
-            raise UsageProblem(
-                f"the question id {bare!r} has no slash", where="--clusters prefix", allowed="ids such as conv-26/q0",
-                fix="give a file of question, tab, cluster",
-            )  # fmt: skip
-        return [question.rpartition("/")[0] for question in questions]
-    return _clusters_of_file(Path(given), questions)
-
-
-def _clusters_of_file(path: Path, questions: tuple[str, ...]) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        allowed = f"{PREFIX}, or a readable file of question, tab, cluster"
-        raise UsageProblem("cannot be read as a file of clusters", where=str(path), allowed=allowed) from None
-    found: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        question, _, cluster = (part.strip() for part in line.partition("\t"))
-        where = f"{path}:{number}"
-        if not (question and cluster) or "\t" in cluster:
-            raise UsageProblem(f"{line!r}", where=where, allowed="question, tab, cluster")
-        if question in found:
-            raise UsageProblem(f"question {question!r} twice", where=where, allowed="each question once")
-        found[question] = cluster
-    missing = [question for question in questions if question not in found]
-    if missing:
-        what = f"{len(missing)} of {len(questions)} questions have no cluster, such as {missing[0]!r}"
-        raise UsageProblem(what, where=str(path), fix="add a line for each question of the qrels")
-    return [found[question] for question in questions]
-
-
 def _record_looks(
     files: Files, digests: Mapping[str, str], ids: Collection[str], places: Iterable[Path]
-) -> list[dict[str, Any]]:
-    """Record the comparison wherever its questions are held out; what was recorded, for the output."""
+) -> tuple[list[dict[str, Any]], bool]:
+    """Record the comparison wherever its questions are held out: what was recorded, and whether it is remembered."""
     given = {role: getattr(files, role) for role in (*ROLES, "qrels")}
     what = "harness compare " + ", ".join(f"{path.name} (sha256 {digests[role][:12]})" for role, path in given.items())
     looks = []
@@ -241,7 +206,7 @@ def _record_looks(
         if members:
             new = record_outside_look(workspace, what, members, files=dict(digests))
             looks.append({"workspace": str(workspace.root), "questions": len(members), "new": new is not None})
-    return looks
+    return looks, remember_look(what, ids=ids)
 
 
 def _labels(qrels: Qrels, names: Names) -> Labels:

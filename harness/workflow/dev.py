@@ -25,7 +25,7 @@ from harness.retrieval.version import Configured, Store
 from harness.workflow.compose import DevConfig
 from harness.workflow.dev_result import dev_result
 from harness.workflow.measured import Measured, measure_ranking, ties_of
-from harness.workflow.outside import held_out, record_outside_look
+from harness.workflow.outside import record_dev_work
 from harness.workflow.systems import in_force, standard_measures
 from harness.workflow.workspace import Workspace, check_writable, git_state, now
 
@@ -117,12 +117,8 @@ def open_bench(workspace: Workspace, name: str, *, sealed: bool = True) -> Bench
         sources = [source.origin for source in imported if source.origin]
         seal_heldout(workspace.dev_runs / "refused-opens.log", sources)
     force, because = in_force(workspace.entries(), library.digests["digest"])
-    elsewhere = held_out(workspace, library.question_sets[DEV], library)
-    if elsewhere:
-        # the same file imported twice, with another dev conversation: what is tried here was promised there
-        what = f"dev work on {library.name}: {len(elsewhere)} of its dev questions are held out elsewhere"
-        record_outside_look(workspace, what, elsewhere)
-    return Bench(workspace, library, Store(library.corpus, library.edges), force, because, len(elsewhere))
+    elsewhere = record_dev_work(workspace, library)
+    return Bench(workspace, library, Store(library.corpus, library.edges), force, because, elsewhere)
 
 
 def dev_run(bench: Bench, config: DevConfig, progress: Callable[[str], None] = lambda _: None) -> DevRun:

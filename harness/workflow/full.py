@@ -85,9 +85,9 @@ def _run(workspace: Workspace, present: Life, folder: Path, progress: Progress) 
     claim = present.claim or _claim(workspace, present.lock, present.seal)
     progress("judging")
     heldout = read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"])
-    adopt_looks(workspace, heldout)
+    adopt_looks(workspace, library)
     # before the judge, who writes scores: a kill in between is no way to see them unnoticed
-    remember_look(f"the full run of {document.id} in another workspace", heldout, claim.hash)
+    remember_look(f"the full run of {document.id} in another workspace", heldout, entry=claim.hash)
     verdict = judge_run(workspace, document, present.lock, present.seal, claim, library, folder)
     if note := unwitnessed(workspace.entries()):
         progress(note)
@@ -100,8 +100,7 @@ def _only_process(folder: Path) -> Iterator[None]:
     path, holder = folder / ".running", folder / ".running-by"
     lock = FileLock(path, timeout=0)
     try:
-        with durable.reporting("could not take the lock", path):
-            lock.acquire()
+        lock.acquire()
     except Timeout:
         name = "another process"
         with contextlib.suppress(OSError):  # it has not written its name yet, or is tidying up already

@@ -143,7 +143,7 @@ def lock_document(workspace: Workspace, identifier: str, acknowledged: str | Non
             lines = "; ".join(f"{item.subject}: {item.says}" for item in in_the_way)
             fix = in_the_way[0].fix or "change the document"
             raise UsageProblem(f"cannot be locked: {lines}", where=str(workspace.document(identifier)), fix=fix)
-        adopt_looks(workspace, checked.members)
+        adopt_looks(workspace, workspace.benchmark(checked.document.model.benchmark.name))
         return workspace.record("lock", _payload(workspace, checked, acknowledged))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from harness.ledger.looks import read_question_set, write_question_set
 from harness.ledger.state import Life
 from harness.workflow.workspace import Workspace, now, open_workspace
 
-KIND, SET = "outside_look", "question_set"
+KIND, SET, IDS = "outside_look", "question_set", "id_set"
 REMEMBERED = "outside-looks"
 """Folder of the looks that a user made outside of a workspace, or in another one."""
 
@@ -50,17 +52,35 @@ def record_outside_look(workspace: Workspace, what: str, members: Iterable[str],
     if any(entry.kind == KIND and same.items() <= dict(entry.payload).items() for entry in entries):
         return None
     entry = workspace.record(KIND, {**more, **same, "questions": len(chosen)})
-    remember_look(what, chosen, entry.hash)
+    remember_look(what, chosen, entry=entry.hash)
     return entry
 
 
-def remember_look(what: str, members: Iterable[str], entry: str = "") -> bool:
+def record_dev_work(workspace: Workspace, library: Library) -> int:
+    """Put dev work on record wherever its questions are held out; to be called before its figures are shown.
+
+    One file can be imported twice, with other dev conversations: what is tried on one import was promised on the
+    other, in this workspace or in another, today or tomorrow.
+
+    Returns:
+        How many of the dev questions are held out in this workspace.
+    """
+    what = f"dev work on {library.name} ({library.digests['digest'].removeprefix('sha256:')[:12]})"
+    members = question_members(library.dev[0])
+    elsewhere = held_out(workspace, members, library)
+    record_outside_look(workspace, what, elsewhere)
+    remember_look(what, members)
+    return len(elsewhere)
+
+
+def remember_look(what: str, members: Iterable[str] = (), *, ids: Iterable[str] = (), entry: str = "") -> bool:
     """Keep a look in the user's own folder, so that a workspace in which its questions are held out can adopt it.
 
     Never fails: a home that cannot be written is no reason to stop.
 
     Args:
         what, members: as for `record_outside_look`.
+        ids: question ids instead, where the texts are not known.
         entry: hash of the ledger entry that tells of the same look; the ledger that has it needs no other.
 
     Returns:
@@ -69,7 +89,8 @@ def remember_look(what: str, members: Iterable[str], entry: str = "") -> bool:
     try:
         folder = user_state() / REMEMBERED
         durable.make_folder(folder)
-        look = {"what": what, SET: write_question_set(folder, members), "entry": entry}
+        key, chosen = (IDS, map(_id_digest, ids)) if ids else (SET, members)
+        look = {"what": what, key: write_question_set(folder, chosen), "entry": entry}
         name = digest_json("remembered-look/1", look).removeprefix("sha256:")
         durable.publish(folder, f"{name}.json", canonical_json({**look, "time": now()}).encode())
     except (HarnessError, OSError):
@@ -77,27 +98,46 @@ def remember_look(what: str, members: Iterable[str], entry: str = "") -> bool:
     return True
 
 
-def adopt_looks(workspace: Workspace, members: Iterable[str]) -> None:
-    """Record the looks at these questions that this user made elsewhere: outside of any workspace, or in another.
+def _id_digest(question: str) -> str:
+    return hashlib.sha256(f"question-id/1\n{question}".encode()).hexdigest()[:16]
+
+
+def adopt_looks(workspace: Workspace, library: Library) -> None:
+    """Record the looks at its held-out questions that this user made elsewhere: in another workspace, or in none.
 
     Args:
         workspace: whose ledger takes them.
-        members: digests of held-out questions.
+        library: the benchmark of a lock.
     """
-    wanted = frozenset(members)
-    own = {entry.hash for entry in workspace.entries()}
+    questions = library.heldout_questions()
+    # the same words may be asked in a dev conversation too: its own dev work is no look at what it holds out
+    wanted = question_members(questions) - question_members(library.dev[0])
+    names_of = {_id_digest(question): question for question in questions.ids}
+    read = cache(lambda folder, digest: frozenset(read_question_set(folder, digest)))
+    entries = workspace.entries()
+    own = {entry.hash for entry in entries}
+    told: dict[str, frozenset[str]] = {}
+    for entry in entries:
+        if entry.kind == KIND and SET in entry.payload:
+            what = entry.payload["what"]
+            told[what] = told.get(what, frozenset()) | read(workspace.ledger.root, entry.payload[SET])
     try:
         paths = sorted((user_state() / REMEMBERED).glob("[!.]*.json"))
-    except HarnessError:
+    except (HarnessError, OSError):  # a home that cannot be read remembers nothing
         return
     for path in paths:
         try:
             look = json.loads(path.read_text(encoding="utf-8"))
-            touched = read_question_set(path.parent, look[SET])
-            what, entry, time = str(look["what"]), look["entry"], str(look["time"])
+            if IDS in look:
+                common = read(path.parent, look[IDS]) & names_of.keys()
+                touched = _members(questions, {names_of[digest] for digest in common})
+            else:
+                touched = read(path.parent, look[SET])
+            what, origin, time = str(look["what"]), look["entry"], str(look["time"])
         except (HarnessError, OSError, ValueError, KeyError, TypeError):
             continue  # a help, as the user's witness is; what is damaged is no reason to refuse work
-        if entry not in own and not wanted.isdisjoint(touched):
+        seen = wanted & touched
+        if origin not in own and seen and not seen <= told.get(what, frozenset()):
             record_outside_look(workspace, what, touched, seen=time)
 
 

@@ -83,8 +83,8 @@ def _minimum(workspace: Workspace, identifier: str) -> list[Check]:
         path = user_witness_path(entries)
         if path.exists():
             witnesses.append(("this user's state folder", path))
-    except HarnessError:
-        pass  # a broken ledger is the chain check's to report
+    except (HarnessError, OSError):
+        pass  # a broken ledger is the chain check's to report, and a home that cannot be read remembers nothing
     return verify_minimum(workspace.root, identifier, witnesses)
 
 

@@ -23,6 +23,11 @@ def test_a_grade_above_0_is_relevant(tmp_path: Path) -> None:
     assert (found.judged, found.graded, found.without_evidence) == (5, 2, ["q2"])
 
 
+def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path: Path) -> None:
+    """A file saved with one names the same questions."""
+    assert list(read_qrels(written(tmp_path, "\ufeffq1 0 a 1\n")).relevant) == ["q1"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import subprocess
+import sys
+import time
 
 import pytest
 
-from harness.ledger import head, holder_of, missing
+from harness.ledger import durable, head, holder_of, missing
 
 DYING = """
 import json, os, signal, sys
@@ -137,3 +142,50 @@ def test_racing_claims(run, tmp_path):
     assert sorted(out.strip() for out, _ in outputs) == ["False"] * 7 + ["True"]
     assert holder_of(folder, "a" * 64) == {"holder": str(won[0])}
     assert [path.name for path in folder.iterdir()] == ["a" * 64 + ".json"]
+
+
+WRITING = """
+import os, sys, time
+from pathlib import Path
+from harness.ledger import durable
+
+fsync = os.fsync
+def stay(handle):
+    print("writing", flush=True)
+    time.sleep(60)
+os.fsync = stay
+durable.replace(Path(sys.argv[2]) / "file", b"whole")
+"""
+
+
+@pytest.mark.parametrize("write", ["replace", "publish", "try_writing"])
+def test_the_next_writer_removes_what_a_killed_one_left(tmp_path, run, write):
+    """A half-written file stays while its writer lives, and is gone once somebody else writes in that folder."""
+    process = run(WRITING, tmp_path)
+    assert process.stdout.readline() == "writing\n"
+    calls = {
+        "replace": lambda: durable.replace(tmp_path / "file", b"mine"),
+        "publish": lambda: durable.publish(tmp_path, "file", b"mine"),
+        "try_writing": lambda: durable.try_writing(tmp_path),
+    }
+    calls[write]()
+    assert len(list(tmp_path.glob(".tmp-*"))) == 1
+    process.kill()
+    process.communicate()
+    calls[write]()
+    assert list(tmp_path.glob(".tmp-*")) == []
+
+
+def test_what_another_machine_is_writing_is_left_alone(tmp_path, monkeypatch):
+    """On a shared disk only an unfinished file that nobody can still be writing is removed."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
+    theirs = tmp_path / f".tmp-{durable._machine()}-{ended.pid}-00"
+    monkeypatch.undo()
+    theirs.touch()
+    durable.sweep(tmp_path)
+    assert theirs.exists()
+    os.utime(theirs, (time.time() - 7200,) * 2)
+    durable.sweep(tmp_path)
+    assert not theirs.exists()

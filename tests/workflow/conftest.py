@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from harness.benchmarks.library import save
+from harness.benchmarks.synthetic import import_synthetic
 from harness.cli.main import main
 from harness.digest import digest_bytes
+from harness.workflow.workspace import init_workspace
 
 ID = "raw-only"
 NEW = ("--primary", "R@10", "--superior", "0.02", "--guard", "temporal:0.06", "--title", "Raw turns only",
@@ -243,6 +246,25 @@ def desk(tmp_path: Path, user_state: Path, capsys: pytest.CaptureFixture[str]) -
     """A user at an empty folder."""
     (tmp_path / "empty").mkdir()
     return Desk(tmp_path / "empty", user_state, capsys)
+
+
+@pytest.fixture(scope="session")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with the synthetic benchmark and a store without an experiment, to be copied."""
+    from mlflow import MlflowClient
+
+    root = tmp_path_factory.mktemp("imported") / "ws"
+    workspace, _ = init_workspace(root)
+    save(import_synthetic(), workspace.data / "synthetic")
+    # its hundred migrations cost more than any sweep over the synthetic benchmark
+    MlflowClient(tracking_uri=f"sqlite:///{workspace.store}").search_experiments()
+    return root
+
+
+@pytest.fixture
+def ready(imported: Path, tmp_path: Path, user_state: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    """A user at a workspace with the synthetic benchmark."""
+    return Desk(shutil.copytree(imported, tmp_path / "ready"), user_state, capsys)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import ir_measures
 import numpy as np
 import pytest
 
-from harness.errors import HarnessError, UsageProblem
+from harness.errors import UsageProblem
 from harness.evaluation.statistics.bounds import lower_bound, pair, upper_bound
 from harness.workflow.comparing import Files, Settings, compare_files
 
@@ -198,26 +199,18 @@ def test_settings_that_cannot_be_used(files: Any, settings: Any, says: str) -> N
     assert says in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("c0/q0 a\n", ":1: 'c0/q0 a'"),
-        ("c0/q0\ta\nc0/q0\tb\n", ":2: question 'c0/q0' twice"),
-        ("c0/q0\ta\n", "9 of 10 questions have no cluster, such as 'c0/q1'"),
-        ("c0/q0\ta\tb\n", ":1:"),
-    ],
-)
-def test_a_file_of_clusters_is_checked(files: Any, tmp_path: Path, text: str, says: str) -> None:
-    """Malformed lines, doubles and missing questions are named."""
-    path = tmp_path / "clusters.tsv"
-    path.write_text(text, "utf-8")
-    with pytest.raises(HarnessError) as caught:
-        compared(files(), clusters=str(path))
-    assert says in str(caught.value)
+def test_a_pipe_is_refused(files: Any, tmp_path: Path) -> None:
+    """What can be read only once has no digest that could go on record."""
+    paths = files()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageProblem, match="a pipe or a device"):
+        compared(Files(paths.baseline, tmp_path / "pipe", paths.qrels))
 
 
-def test_a_prefix_needs_a_slash(files: Any) -> None:
-    """An id without a slash has no prefix to take."""
-    judged = {**JUDGED, "bare": {"d0": 1}}
-    with pytest.raises(UsageProblem, match="'bare' has no slash"):
-        compared(files(judged=judged), clusters="prefix")
+def test_a_byte_order_mark_changes_nothing(files: Any) -> None:
+    """Files saved with one compare as without."""
+    paths = files()
+    before = compared(paths)["rows"]
+    for path in (paths.baseline, paths.candidate, paths.qrels):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert compared(paths)["rows"] == before

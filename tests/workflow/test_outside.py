@@ -9,6 +9,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from harness.benchmarks import library
@@ -142,12 +143,43 @@ def test_comparing_dev_questions_is_no_outside_look(locked: Any, runs: Path) -> 
     assert locked.kinds() == ["lock"]
 
 
-@pytest.mark.usefixtures("away")
-def test_comparing_outside_of_any_workspace_records_nothing(desk: Any, runs: Path) -> None:
-    """Without a workspace there is no ledger, and none is made."""
+def test_comparing_outside_of_any_workspace_makes_none(desk: Any, runs: Path, away: Path) -> None:
+    """Without a workspace there is no ledger, and none is made; the comparison is remembered for this user."""
     done = desk.run(*compare_words(runs))
-    assert (done.code, "outside look" in done.out) == (0, False)
-    assert list(desk.root.iterdir()) == []
+    assert (done.code, "outside look" in done.out, "remembered for the workspaces" in done.out) == (0, False, True)
+    assert [*desk.root.iterdir(), *away.iterdir()] == []
+
+
+def test_comparing_outside_is_adopted_by_the_run(locked: Any, runs: Path, away: Path) -> None:
+    """Whoever walks out of the workspace to compare finds it on the page: the ids tell whose questions they are."""
+    from harness.cli.main import main
+
+    assert main([*compare_words(runs), "--workspace", str(away)]) == 0
+    assert main([*compare_words(runs, "dev.qrels"), "--workspace", str(away)]) == 0
+    assert locked.kinds() == ["lock"]
+    assert locked.run("full", ID).code in (0, 10, 20)
+    assert locked.kinds() == ["lock", "seal", "claim", "outside_look", "verdict"]
+    look = locked.payload("outside_look")
+    assert "all.qrels" in look["what"]
+    library = Workspace(locked.root).benchmark("synthetic")
+    kept = read_question_set(Workspace(locked.root).ledger.root, look["question_set"])
+    judged = {line.split()[0] for line in (runs / "all.qrels").read_text(encoding="utf-8").splitlines()}
+    questions = library.heldout_questions()
+    chosen = [i for i, name in enumerate(questions.ids) if name in judged]
+    assert set(kept) == question_members(questions.take(np.array(chosen)))
+    assert "harness compare A.run" in page_of(locked)
+    assert locked.verify()[0] == 0
+
+
+def test_putting_the_benchmark_away_is_no_way_round(locked: Any, runs: Path, away: Path) -> None:
+    """While its folder is elsewhere nobody knows whose questions they are; the run remembers, once."""
+    (locked.root / "data").rename(away / "data")
+    assert "outside look" not in locked.run(*compare_words(runs)).out
+    (away / "data").rename(locked.root / "data")
+    assert locked.kinds() == ["lock"]
+    assert "recorded in the ledger" in locked.run(*compare_words(runs)).out
+    assert locked.run("full", ID).code in (0, 10, 20)
+    assert locked.kinds() == ["lock", "outside_look", "seal", "claim", "verdict"]
 
 
 # reproducing
@@ -194,13 +226,15 @@ def test_a_reproduction_elsewhere_is_adopted_by_the_run(locked: Any, recipe: Any
 def test_a_full_run_in_another_workspace_is_adopted(locked: Any, heldout: frozenset[str], tmp_path: Path) -> None:
     """Whoever judged these questions elsewhere finds that recorded here; the own run is no outside look."""
     assert locked.run("full", ID).code in (0, 10, 20)
-    adopt_looks(Workspace(locked.root), heldout)
+    library = Workspace(locked.root).benchmark("synthetic")
+    adopt_looks(Workspace(locked.root), library)
     assert "outside_look" not in locked.kinds()
     second, _ = init_workspace(tmp_path / "second")
-    adopt_looks(second, sorted(heldout)[:1])
-    assert [entry.payload["what"] for entry in second.entries()] == [f"the full run of {ID} in another workspace"]
-    adopt_looks(second, heldout)
-    assert len(second.entries()) == 1
+    for _ in range(2):
+        adopt_looks(second, library)
+        (entry,) = second.entries()
+    assert entry.payload["what"] == f"the full run of {ID} in another workspace"
+    assert set(read_question_set(second.ledger.root, entry.payload["question_set"])) == heldout
 
 
 def test_questions_are_held_out_if_any_benchmark_or_lock_holds_them_out(locked: Any, heldout: frozenset[str]) -> None:
@@ -222,6 +256,30 @@ def test_another_split_of_the_same_file_is_seen(locked: Any, tiny_locomo: Path) 
     assert held_out(workspace, own.question_sets[DEV], own) == own.question_sets[DEV]
     mine = workspace.benchmark("synthetic")
     assert held_out(workspace, mine.question_sets[DEV], mine) == frozenset()
+
+
+def test_dev_work_on_another_split_before_the_promise(desk: Any, tiny_locomo: Path) -> None:
+    """Dev work that came first, on an import that is gone, is adopted where its questions are held out; own work is not.
+
+    The order is that of somebody who sees the figures, removes the benchmark, and imports it as it should be.
+    """
+    assert desk.run("init", str(desk.root)).code == 0
+    source = ("data", "import", "locomo", str(tiny_locomo), "--allow-unknown")
+    assert desk.run(*source, "--dev", "conv-90").code == 0
+    assert desk.run("dev").code == 0
+    shutil.rmtree(desk.root / "data" / "locomo")
+    shutil.rmtree(desk.root / "runs")
+    assert desk.run(*source).code == 0
+    assert desk.run("dev").code == 0
+    assert desk.kinds() == []
+    workspace = Workspace(desk.root)
+    for _ in range(2):
+        adopt_looks(workspace, workspace.benchmark("locomo"))
+        (entry,) = workspace.entries()
+    assert entry.payload["what"].startswith("dev work on locomo (")
+    assert workspace.benchmark("locomo").question_sets[HELDOUT] >= set(
+        read_question_set(workspace.ledger.root, entry.payload["question_set"])
+    )
 
 
 def test_which_looks_are_on_the_page(locked: Any, tiny_locomo: Path, heldout: frozenset[str]) -> None:
@@ -252,7 +310,7 @@ def test_what_was_remembered_badly_stops_nobody(locked: Any, heldout: frozenset[
     folder = locked.state / "retrieval-harness" / "outside-looks"
     (folder / "broken.json").write_text("{", encoding="utf-8")
     (folder / "odd.json").write_text('{"what": 1}', encoding="utf-8")
-    adopt_looks(Workspace(locked.root), heldout)
+    adopt_looks(Workspace(locked.root), Workspace(locked.root).benchmark("synthetic"))
     assert locked.payload("outside_look")["what"] == "a look"
 
 

@@ -17,14 +17,6 @@ import pytest
 GRID = ("dev", "-m", "--retrieval-version", "bm25", "retrieval.k1=0.6,1.2", "retrieval.layers=[raw],[raw,distill]")
 
 
-@pytest.fixture
-def ready(desk: Any) -> Any:
-    """A user with the synthetic benchmark."""
-    assert desk.run("init", str(desk.root)).code == 0
-    assert desk.run("data", "import", "synthetic").code == 0
-    return desk
-
-
 def finished(desk: Any) -> list[str]:
     """Names of the finished dev runs."""
     return sorted(path.parent.name for path in (desk.root / "runs" / "dev").glob("*/result.json"))
