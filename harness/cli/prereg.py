@@ -109,7 +109,7 @@ def run_lock(options: argparse.Namespace, console: Console) -> int:
     from harness.workflow.workspace import open_workspace
 
     workspace = open_workspace(options.workspace)
-    entry = lock_document(workspace, options.id, options.acknowledge)
+    entry = lock_document(workspace, options.id, options.acknowledge, console.progress)
     payload = entry.payload
     if note := unwitnessed(workspace.entries()):
         console.note(note)

@@ -2,17 +2,21 @@
 
 Where the credited documents of a group stand among the others, and in which order they come, are independent. The
 first is a matter of order statistics, as in McSherry & Najork (2008). For the second, documents with the same
-evidence are interchangeable, so that counts of each sort are the states of a small dynamic programme.
+evidence are interchangeable, and so are clusters of documents that share evidence in the same pattern: how many are
+how far is the state of a small dynamic programme.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import comb, log2, prod
-from typing import NamedTuple
+from math import comb, lgamma, log2, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 LIMIT = 5_000
 """States beyond which no exact answer is given: a tie of many documents with different, shared evidence."""
@@ -30,6 +34,13 @@ class Block(NamedTuple):
     start: int
     size: int
     masks: tuple[int, ...]
+
+
+_Sorts = tuple[tuple[int, int], ...]
+"""Documents that share evidence, directly or through others: each evidence, as bits, with how many have it."""
+
+_State = tuple[tuple[tuple[tuple[int, ...], int], ...], ...]
+"""By pattern of sharing: how many documents of each sort are placed, and in how many clusters of that pattern."""
 
 
 class _Step(NamedTuple):
@@ -66,32 +77,25 @@ class _Orders:
 
 
 @lru_cache(maxsize=4096)
-def _orders(sorts: tuple[tuple[int, int], ...]) -> _Orders | None:
-    """All orders of documents given as (evidence, how many); None where they are too many."""
-    if prod(count + 1 for _, count in sorts) > LIMIT:
+def _orders(patterns: tuple[tuple[_Sorts, int], ...]) -> _Orders | None:
+    """All orders of clusters of documents, given as (pattern, how many); None where they are too many."""
+    if prod(comb(prod(count + 1 for _, count in sorts) + n - 1, n) for sorts, n in patterns) > LIMIT:
         return None
-    left = sum(count for _, count in sorts)
-    everything = 0
-    for mask, _ in sorts:
-        everything |= mask
-    # state: how many of each sort are placed → [chance, expected finders so far, most finders with none in vain]
-    level: dict[tuple[int, ...], list[float]] = {(0,) * len(sorts): [1.0, 0.0, 0.0]}
+    left = sum(n * count for sorts, n in patterns for _, count in sorts)
+    total = sum(n * _union(sorts, [count for _, count in sorts]).bit_count() for sorts, n in patterns)
+    # state → [chance, expected finders so far, most finders with none in vain, pieces found]
+    level: dict[_State, list[float]] = {tuple((((0,) * len(sorts), n),) for sorts, n in patterns): [1.0, 0.0, 0.0, 0]}
     steps, sums, found = [], [], [(0, 0)]
     longest = 0
     while left:
-        after: dict[tuple[int, ...], list[float]] = {}
-        numbers: dict[tuple[int, ...], int] = {}
+        after: dict[_State, list[float]] = {}
+        numbers: dict[_State, int] = {}
         taken: list[_Step] = []
         finds = counted = pieces = completes = 0.0
-        for source, (state, (chance, finders, unbroken)) in enumerate(level.items()):
-            union = _union(sorts, state)
-            for i, (mask, count) in enumerate(sorts):
-                if state[i] == count:
-                    continue
-                new = (mask & ~union).bit_count()
-                share = (count - state[i]) / left
-                then = (*state[:i], state[i] + 1, *state[i + 1 :])
-                cell = after.setdefault(then, [0.0, 0.0, -1.0])
+        for source, (state, (chance, finders, unbroken, known)) in enumerate(level.items()):
+            for then, ways, new in _after(patterns, state):
+                share = ways / left
+                cell = after.setdefault(then, [0.0, 0.0, -1.0, known + new])
                 cell[0] += chance * share
                 cell[1] += share * (finders + (chance if new else 0.0))
                 if new and unbroken >= 0:
@@ -101,10 +105,10 @@ def _orders(sorts: tuple[tuple[int, int], ...]) -> _Orders | None:
                 finds += chance * share if new else 0.0
                 counted += share * (finders + chance) if new else 0.0
                 pieces += chance * share * new
-                completes += chance * share if new and union | mask == everything else 0.0
-        sizes = [_union(sorts, state).bit_count() for state in after]
+                completes += chance * share if new and known + new == total else 0.0
         steps.append(tuple(taken))
         sums.append((finds, counted, pieces, completes))
+        sizes = [int(cell[3]) for cell in after.values()]
         found.append((min(sizes), max(sizes)))
         level, left = after, left - 1
     finds_at, counted_at, pieces_at, completes_at = (tuple(column) for column in zip(*sums, strict=True))
@@ -112,10 +116,24 @@ def _orders(sorts: tuple[tuple[int, int], ...]) -> _Orders | None:
     return _Orders(tuple(steps), finds_at, counted_at, pieces_at, completes_at, fewest, most, longest)
 
 
-def _union(sorts: Sequence[tuple[int, int]], state: Sequence[int]) -> int:
+def _after(patterns: Sequence[tuple[_Sorts, int]], state: _State) -> Iterator[tuple[_State, int, int]]:
+    """The states that one more document leads to, in how many ways, and the new pieces of evidence that it finds."""
+    for at, (sorts, _) in enumerate(patterns):
+        for placed, clusters in state[at]:
+            union = _union(sorts, placed)
+            for i, (mask, count) in enumerate(sorts):
+                if placed[i] < count:
+                    moved = Counter(dict(state[at]))
+                    moved.subtract([placed])
+                    moved.update([(*placed[:i], placed[i] + 1, *placed[i + 1 :])])
+                    then = (*state[:at], tuple(sorted((+moved).items())), *state[at + 1 :])
+                    yield then, clusters * (count - placed[i]), (mask & ~union).bit_count()
+
+
+def _union(sorts: _Sorts, placed: Sequence[int]) -> int:
     union = 0
-    for (mask, _), placed in zip(sorts, state, strict=True):
-        if placed:
+    for (mask, _), number in zip(sorts, placed, strict=True):
+        if number:
             union |= mask
     return union
 
@@ -128,17 +146,26 @@ def _weight(measure: str, rank: int) -> float:
     return 1 / (rank + 1) if measure in ("RR", "AP") else 1.0
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def _reached(measure: str, start: int, size: int, credited: int, visible: int) -> tuple[float, ...]:
     """Expected weight of the credited document at place j, counted only among the group's first ``visible``."""
-    whole = comb(size, credited)
-    return tuple(
-        sum(
-            comb(p, j) * comb(size - 1 - p, credited - 1 - j) / whole * _weight(measure, start + p)
-            for p in range(j, min(visible, size - credited + j + 1))
-        )
-        for j in range(credited)
-    )
+    place, at = np.ogrid[: min(credited, visible), :visible]
+    after = size - credited + place - at  # documents without credit that come later
+    ways = _log_comb(at, place) + _log_comb(size - 1 - at, credited - 1 - place)
+    chances = np.where((at >= place) & (after >= 0), np.exp(ways - _log_comb(size, credited)), 0.0)
+    earned = chances @ np.array([_weight(measure, start + rank) for rank in range(visible)])
+    return (*earned.tolist(), *[0.0] * (credited - len(earned)))
+
+
+def _log_comb(n: Any, k: Any) -> Any:
+    """Logarithm of the number of ways to choose ``k`` of ``n``; of no use where k is not in 0 … n."""
+    logs = _log_factorials(1 << int(np.max(n)).bit_length())
+    return logs[n] - logs[np.maximum(k, 0)] - logs[np.maximum(n - k, 0)]
+
+
+@cache
+def _log_factorials(n: int) -> NDArray[np.float64]:
+    return np.array([lgamma(number + 1) for number in range(n + 1)])
 
 
 def value_range(measure: str, k: int, blocks: Sequence[Block], total: int) -> tuple[float, float, float] | None:
@@ -161,7 +188,7 @@ def value_range(measure: str, k: int, blocks: Sequence[Block], total: int) -> tu
         fresh = [new for mask in block.masks if (new := mask & ~found)]
         if not fresh:
             continue
-        orders = _orders(_canonical(fresh))
+        orders = _orders(_patterns(tuple(fresh)))
         if orders is None:
             return None
         walk.through(block.start, block.size, orders)
@@ -170,14 +197,30 @@ def value_range(measure: str, k: int, blocks: Sequence[Block], total: int) -> tu
     return walk.values()
 
 
-def _canonical(masks: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Sorts of documents with their number; bits are numbered anew, so that like groups share one computation."""
+@lru_cache(maxsize=4096)
+def _patterns(masks: tuple[int, ...]) -> tuple[tuple[_Sorts, int], ...]:
+    """Documents by the clusters in which they share evidence, and like clusters together."""
+    clusters: list[tuple[int, list[int]]] = []
+    for mask in masks:
+        joined, members = mask, [mask]
+        for other in [cluster for cluster in clusters if cluster[0] & mask]:
+            clusters.remove(other)
+            joined, members = joined | other[0], members + other[1]
+        clusters.append((joined, members))
+    return tuple(sorted(Counter(_canonical(members) for _, members in clusters).items()))
+
+
+def _canonical(masks: Sequence[int]) -> _Sorts:
+    """Sorts of documents with their number; bits are numbered anew, so that like clusters are seen to be alike."""
     bits: dict[int, int] = {}
-    renamed = Counter(
-        sum(1 << bits.setdefault(bit, len(bits)) for bit in range(mask.bit_length()) if mask >> bit & 1)
-        for mask in sorted(masks)
-    )
+    renamed = Counter(sum(1 << bits.setdefault(bit, len(bits)) for bit in _bits(mask)) for mask in sorted(masks))
     return tuple(sorted(renamed.items()))
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        yield mask & -mask
+        mask &= mask - 1
 
 
 class _Walk:
@@ -233,6 +276,10 @@ class _Walk:
 
     def values(self) -> tuple[float, float, float]:
         """Least, expected and greatest value."""
+        least, expected, greatest = self._sums()
+        return least, min(max(least, expected), greatest), greatest  # the last bits of a sum are no value out of range
+
+    def _sums(self) -> tuple[float, float, float]:
         if self.measure in ("Success", "AllSuccess", "R"):
             few, many = self.pieces
             if self.measure == "R":

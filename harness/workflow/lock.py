@@ -20,6 +20,7 @@ from harness.preregistration.document import Preregistration, load_document
 from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.fingerprint import code_digest, fingerprint
 from harness.workflow.outside import adopt_looks
+from harness.workflow.progress import SILENT, Progress
 from harness.workflow.systems import deciding_measures, in_force
 from harness.workflow.workspace import Workspace
 
@@ -110,7 +111,9 @@ def read_frozen(workspace: Workspace, name: str | None) -> Mapping[str, Any] | N
     return {**frozen, "parameters": system.settings()}
 
 
-def lock_document(workspace: Workspace, identifier: str, acknowledged: str | None = None) -> Entry:
+def lock_document(
+    workspace: Workspace, identifier: str, acknowledged: str | None = None, progress: Progress = SILENT
+) -> Entry:
     """Lock a document: from now on it cannot be changed, only abandoned.
 
     A document that is locked already, and means what it meant, stays as it is.
@@ -119,6 +122,7 @@ def lock_document(workspace: Workspace, identifier: str, acknowledged: str | Non
         workspace: the workspace.
         identifier: the document's id.
         acknowledged: a reason on record for going ahead in spite of findings that allow it.
+        progress: told of looks made elsewhere that go on record with it.
 
     Returns:
         The lock's entry.
@@ -143,7 +147,7 @@ def lock_document(workspace: Workspace, identifier: str, acknowledged: str | Non
             lines = "; ".join(f"{item.subject}: {item.says}" for item in in_the_way)
             fix = in_the_way[0].fix or "change the document"
             raise UsageProblem(f"cannot be locked: {lines}", where=str(workspace.document(identifier)), fix=fix)
-        adopt_looks(workspace, workspace.benchmark(checked.document.model.benchmark.name))
+        adopt_looks(workspace, workspace.benchmark(checked.document.model.benchmark.name), progress)
         return workspace.record("lock", _payload(workspace, checked, acknowledged))
 
 

@@ -20,6 +20,7 @@ from harness.ledger.entries import Entry
 from harness.ledger.head import user_state
 from harness.ledger.looks import read_question_set, write_question_set
 from harness.ledger.state import Life
+from harness.workflow.progress import SILENT, Progress
 from harness.workflow.workspace import Workspace, now, open_workspace
 
 KIND, SET, IDS = "outside_look", "question_set", "id_set"
@@ -102,12 +103,13 @@ def _id_digest(question: str) -> str:
     return hashlib.sha256(f"question-id/1\n{question}".encode()).hexdigest()[:16]
 
 
-def adopt_looks(workspace: Workspace, library: Library) -> None:
+def adopt_looks(workspace: Workspace, library: Library, progress: Progress = SILENT) -> None:
     """Record the looks at its held-out questions that this user made elsewhere: in another workspace, or in none.
 
     Args:
         workspace: whose ledger takes them.
         library: the benchmark of a lock.
+        progress: told of each.
     """
     questions = library.heldout_questions()
     # the same words may be asked in a dev conversation too: its own dev work is no look at what it holds out
@@ -139,6 +141,7 @@ def adopt_looks(workspace: Workspace, library: Library) -> None:
         seen = wanted & touched
         if origin not in own and seen and not seen <= told.get(what, frozenset()):
             record_outside_look(workspace, what, touched, seen=time)
+            progress(f"recorded as an outside look at the held-out questions: {what}, {time}")
 
 
 def held_out(workspace: Workspace, members: Iterable[str], own: Library | None = None) -> frozenset[str]:

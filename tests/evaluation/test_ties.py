@@ -1,5 +1,6 @@
 from dataclasses import replace
 from itertools import permutations, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -128,6 +129,31 @@ def test_a_known_figure_of_large_ties():
     precision, reciprocal = ranges.values()
     assert (precision.least, precision.expected, precision.greatest) == pytest.approx((0, 0.01, 0.1))
     assert reciprocal.expected == pytest.approx(sum(1 / rank for rank in range(1, 11)) / 100)
+
+
+def test_many_relevant_documents_of_one_tie():
+    """Fifty of two hundred equal documents: P and AP of the closed forms (McSherry & Najork), however many orders."""
+    n, relevant, k = 200, 50, 10
+    credit = credit_of([[i] if i < relevant else [] for i in range(n)])
+    measures = [Measure(name, k) for name in ("P", "R", "AP", "AllSuccess")]
+    ranges = tie_report(ranking_of([1.0] * n), credit, labels_of(range(relevant)), measures).ranges
+    precision, recall, average, every = ((r.least, r.expected, r.greatest) for r in ranges.values())
+    assert precision == pytest.approx((0, relevant / n, 1))
+    assert recall == pytest.approx((0, k / n, k / relevant))
+    expected = sum((1 + (rank - 1) * (relevant - 1) / (n - 1)) / (n * rank) for rank in range(1, k + 1))
+    assert average == pytest.approx((0, expected, k / relevant))
+    assert every == (0, 0, 0)
+
+
+def test_like_clusters_of_shared_evidence():
+    """Twenty pieces of evidence that two documents each bring: a piece is found unless both its documents come late."""
+    pieces, n, k = 20, 60, 10
+    credit = credit_of([[i // 2] if i < 2 * pieces else [] for i in range(n)])
+    found = tie_report(ranking_of([1.0] * n), credit, labels_of(range(pieces)), [Measure("R", k)]).ranges[
+        Measure("R", k)
+    ]
+    expected = 1 - comb(n - 2, k) / comb(n, k)
+    assert (found.least, found.expected, found.greatest) == pytest.approx((0, expected, k / pieces))
 
 
 def test_questions_without_a_score_are_in_no_mean():

@@ -94,7 +94,7 @@ class Desk:
     def process(self, *arguments: str, **more: str) -> Result:
         """Run a command in a process of its own, in the workspace's folder."""
         process = self.start(*arguments, **more)
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=900)
         return Result(process.returncode, out, err)
 
     def entries(self) -> list[dict[str, Any]]:
@@ -310,7 +310,7 @@ class Crash:
             env=environment(Path(), HARNESS_DEBUG=""),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
         )
         sys.stderr.write(done.stderr)  # shown where a test fails
         return list(json.loads(done.stdout))

@@ -171,6 +171,19 @@ def test_comparing_outside_is_adopted_by_the_run(locked: Any, runs: Path, away: 
     assert locked.verify()[0] == 0
 
 
+def test_comparing_outside_is_adopted_by_the_lock(locked: Any, runs: Path, away: Path) -> None:
+    """A look that came before a promise stands in the ledger before it, and whoever locks is told."""
+    from harness.cli.main import main
+
+    assert locked.run("prereg", "abandon", ID, "--reason", "a test").code == 0
+    assert main([*compare_words(runs), "--workspace", str(away)]) == 0
+    assert locked.second().code == 0
+    done = locked.run("prereg", "lock", "second")
+    assert done.code == 0, done.err
+    assert "recorded as an outside look at the held-out questions: harness compare A.run" in done.err
+    assert locked.kinds() == ["lock", "abandon", "outside_look", "lock"]
+
+
 def test_putting_the_benchmark_away_is_no_way_round(locked: Any, runs: Path, away: Path) -> None:
     """While its folder is elsewhere nobody knows whose questions they are; the run remembers, once."""
     (locked.root / "data").rename(away / "data")
@@ -213,7 +226,9 @@ def test_a_reproduction_elsewhere_is_adopted_by_the_run(locked: Any, recipe: Any
 
     assert main(["reproduce", recipe(), "--workspace", str(away)]) == 5
     assert locked.kinds() == ["lock"]
-    assert locked.run("full", ID).code in (0, 10, 20)
+    done = locked.run("full", ID)
+    assert done.code in (0, 10, 20)
+    assert "recorded as an outside look at the held-out questions: harness reproduce" in done.err
     assert locked.kinds() == ["lock", "seal", "claim", "outside_look", "verdict"]
     assert "seen" in locked.payload("outside_look")
     assert "harness reproduce locomo-reviewed-bm25" in page_of(locked)
@@ -259,7 +274,7 @@ def test_another_split_of_the_same_file_is_seen(locked: Any, tiny_locomo: Path) 
 
 
 def test_dev_work_on_another_split_before_the_promise(desk: Any, tiny_locomo: Path) -> None:
-    """Dev work that came first, on an import that is gone, is adopted where its questions are held out; own work is not.
+    """Dev work that came first, on an import that is gone, is adopted where its questions are held out.
 
     The order is that of somebody who sees the figures, removes the benchmark, and imports it as it should be.
     """
