@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from harness.benchmarks.columns import Labels
 from harness.evaluation.measure import Measure
 from harness.evaluation.scores import Credit, Hits, evidence_under, hits_of, score
-from harness.evaluation.tie_orders import Block, value_range
+from harness.evaluation.tie_values import Block, value_range
 from harness.retrieval.ranking import Ranking
 
 

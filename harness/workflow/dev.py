@@ -185,8 +185,11 @@ def read_dev_run(workspace: Workspace, name: str) -> DevRun:
         UsageProblem: there is no such run, or it is damaged.
     """
     finished = list(finished_runs(workspace))
-    if name == "latest" and finished:
-        return finished[-1]
+    if name == "latest":
+        if finished:
+            return finished[-1]
+        # none can be read: one of them says why
+        name = next((path.parent.name for path in workspace.dev_runs.glob(f"[!.]*/{RESULT}")), name)
     given = workspace.dev_runs / name if (workspace.dev_runs / name / RESULT).is_file() else Path(name)
     found = next((run for run in finished if run.folder.resolve() == given.resolve()), None)
     if found is not None:

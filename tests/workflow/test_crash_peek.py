@@ -24,7 +24,9 @@ BEFORE_THE_CLAIM = ("first ranking written", "before the seal", "after the seal"
 @pytest.fixture(scope="module")
 def killed(crash: Any) -> dict[str, Any]:
     """A workspace for every point, whose full run was killed there."""
-    desks = crash.copies([*BEFORE_THE_CLAIM, "before the verdict"])
+    points = (*BEFORE_THE_CLAIM, "before the verdict")
+    # names of its own: other modules of the session make copies for the same points
+    desks = dict(zip(points, crash.copies([f"peek {point}" for point in points]).values(), strict=True))
     jobs = [(point, desk, FULL) for point, desk in desks.items()]
     assert crash.go(jobs) == [-signal.SIGKILL] * len(jobs)
     return desks
