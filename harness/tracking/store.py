@@ -57,7 +57,20 @@ def opened(where: Address, *, writing: bool) -> Iterator[Any]:
         with _only_writer(where) if writing else contextlib.nullcontext():
             check(where, writing=writing)
             with _reporting(where):
+                if where.database is not None and writing and not where.database.exists():
+                    _make(where.database)
                 yield MlflowClient(tracking_uri=where.uri)
+
+
+def _make(database: Path) -> None:
+    """Make a store that is there whole or not at all: what MLflow's migrations have begun, they cannot go on with."""
+    from mlflow import MlflowClient
+
+    partial = database.with_name(f".{database.name}.partial")
+    for left in (partial, partial.with_name(f"{partial.name}-journal")):  # of a process that was killed at this
+        left.unlink(missing_ok=True)
+    MlflowClient(tracking_uri=f"sqlite:///{partial}").search_experiments(max_results=1)
+    partial.rename(database)
 
 
 def check(where: Address, *, writing: bool) -> None:
@@ -96,6 +109,9 @@ def _check_database(database: Path, writing: bool) -> None:
             rows = connection.execute("SELECT version_num FROM alembic_version") if "alembic_version" in tables else ()
             schema = [str(revision) for (revision,) in rows]
             connection.rollback()
+        if any(name.startswith("_alembic_tmp_") for name in tables):
+            what = "MLflow was stopped while it made this store"
+            raise EnvironmentProblem(what, where=str(database), fix=_REFILL)
     except sqlite3.Error as error:
         fix = "end the program that holds it" if "locked" in str(error) else _REFILL
         raise EnvironmentProblem(f"MLflow's store cannot be used: {error}", where=str(database), fix=fix) from None
