@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import os
 import signal
 import sys
@@ -32,7 +31,7 @@ from harness.cli import (
     versions,
 )
 from harness.cli.console import Console, flush_output
-from harness.errors import EXIT_CODES, EnvironmentProblem, HarnessError
+from harness.errors import EXIT_CODES, HarnessError, environment_problem
 
 # read at import by libraries that no command imports before it runs: no telemetry, no prompts, no
 # oversubscribed cores
@@ -115,21 +114,13 @@ def _main(arguments: list[str]) -> int:
         console.failure("interrupted; run the same command again to go on")
         return 130
     except OSError as error:
-        problem = _environment_problem(error)
+        problem = environment_problem(error)
         if problem is None:
             return _internal_error(error, console)
         console.error(problem)
         return problem.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort: one line, exit code 1
         return _internal_error(error, console)
-
-
-def _environment_problem(error: OSError) -> EnvironmentProblem | None:
-    known = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE)
-    if error.errno not in known:
-        return None
-    where = str(error.filename or "")
-    return EnvironmentProblem(f"{error.strerror}", where=where, fix="free space or grant permission, then run it again")
 
 
 def _internal_error(error: BaseException, console: Console) -> int:

@@ -54,10 +54,13 @@ def publish(folder: Path, name: str, data: bytes) -> bool:
         temporary = _write_temporary(folder, data)
         try:
             made = _link(temporary, folder / name)
-        finally:
+        except BaseException:
             _discard(temporary)
+            raise
         if made:
             _sync_folder(folder)
+        # where the system refuses this, the caller is told: the next process, not this one, can clear it away
+        temporary.unlink(missing_ok=True)
         return made
 
 
@@ -97,7 +100,7 @@ def try_writing(folder: Path) -> None:
         EnvironmentProblem: it does not.
     """
     with reporting("the folder cannot be written", folder):
-        _discard(_write_temporary(folder, b"\0" * 4096))
+        _write_temporary(folder, b"\0" * 4096).unlink(missing_ok=True)
 
 
 def sweep(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ def whole_folder(final: Path) -> Iterator[Path]:
             partial.mkdir()
             yield partial
             if final.exists():
-                raise FileExistsError(17, "it is there already")
+                raise FileExistsError(errno.EEXIST, "it is there already")
             partial.rename(final)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

@@ -100,7 +100,7 @@ class Mirror:
         known = self._find(experiment, record.identity)
         kept = next((run for run in known if not _drift(record, run)), None)
         if kept is None:
-            # a run that was only opened is filled in place
+            # a run that its children made is filled in place
             kept = next((run for run in known if not (run.data.params or run.data.metrics)), None)
             kept = kept or self._create(experiment, record, parent)
             self._fill(kept, record, parent)
@@ -111,16 +111,6 @@ class Mirror:
             if other.info.run_id != run:
                 self._replace(experiment, other.info.run_id, run)
         return run
-
-    def open(self, record: Record) -> str:
-        """Show a run that has begun: running, with name and tags only. One that is finished is left as it is."""
-        record = _as_shown(record)
-        experiment = self._experiment(record.experiment)
-        known = self._find(experiment, record.identity) or [self._create(experiment, record, {})]
-        run = next((run for run in known if run.info.status == "FINISHED"), known[0])
-        if run.info.status not in ("FINISHED", "RUNNING"):
-            self._client.update_run(run.info.run_id, status="RUNNING")
-        return str(run.info.run_id)
 
     def find(self, record: Record) -> Found:
         """What the store holds of a record; changes nothing."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from harness.benchmarks.columns import DEV
 from harness.benchmarks.library import Library, names
 from harness.benchmarks.seal import seal_heldout
 from harness.digest import digest_json, package_digest
@@ -132,7 +131,6 @@ def dev_run(bench: Bench, config: DevConfig, progress: Callable[[str], None] = l
         **dev_result(config, bench.library, measured, bench.because),
         "run": name,
         "content": content,
-        "question_set": sorted(bench.library.question_sets[DEV]),
         "git": git_state(bench.workspace.root),
         "time": now(),
         "seconds": round(time.perf_counter() - started, 6),

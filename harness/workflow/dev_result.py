@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.benchmarks.columns import Labels, Questions
+from harness.benchmarks.columns import Questions
 from harness.benchmarks.library import Library
 from harness.errors import HarnessError
 from harness.evaluation.compare import Comparison, compare
@@ -65,14 +65,10 @@ def _compare(baseline: Measured, candidate: Measured, measure: Measure, name: st
     try:
         return compare(
             baseline.scores, candidate.scores, measure, clusters=own_clusters(questions), alpha=ALPHA, rho=RHO,
-            members=_members(name, questions, labels, candidate.partitions), slice_name=name,
+            members=in_slice(name, questions, labels, candidate.partitions), slice_name=name,
         )  # fmt: skip
     except HarnessError:
         return None  # a category without any scored question has no row
-
-
-def _members(name: str, questions: Questions, labels: Labels, partitions: tuple[str, ...]) -> Any:
-    return in_slice(name, questions, labels, partitions)
 
 
 def _comparison_row(compared: Comparison) -> dict[str, Any]:

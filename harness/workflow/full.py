@@ -87,10 +87,12 @@ def _run(workspace: Workspace, present: Life, folder: Path, progress: Progress) 
     heldout = read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"])
     adopt_looks(workspace, library, progress)
     # before the judge, who writes scores: a kill in between is no way to see them unnoticed
-    remember_look(f"the full run of {document.id} in another workspace", heldout, entry=claim.hash)
+    kept = remember_look(f"the full run of {document.id} in another workspace", heldout, entry=claim.hash)
     verdict = judge_run(workspace, document, present.lock, present.seal, claim, library, folder)
     if note := unwitnessed(workspace.entries()):
         progress(note)
+    elif not kept:
+        progress("this look is not kept outside of this workspace, since your state folder cannot be written")
     publish(workspace, present.identifier, progress)
     return verdict
 

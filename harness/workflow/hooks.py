@@ -96,8 +96,9 @@ def whole_ledger(staged: Staged) -> list[Refusal]:
     for prefix in _workspaces(staged):
         with _view(staged, prefix, work_tree=False) as workspace, _mending(workspace, prefix, refusals):
             for entry in workspace.entries():
-                if entry.kind == "lock":
-                    read_question_set(workspace.ledger.root, str(entry.payload.get("heldout_set")))
+                # a lock names the set that it holds out, an outside look the one that was seen
+                for name in {"heldout_set", "question_set"} & entry.payload.keys():
+                    read_question_set(workspace.ledger.root, str(entry.payload[name]))
             lives(workspace.entries())
     return refusals + _lost_entries(staged)
 

@@ -83,22 +83,6 @@ def send(
     return Sent(sent.where, sent.mirrored, unkept | sent.waiting)
 
 
-def open_parent(workspace: Workspace, record: Record) -> str | None:
-    """Show in MLflow that something with runs below it has begun; one that is finished is left as it is.
-
-    It only lets people look on. Children find their parent by its tag, and its own record, sent last, closes it.
-
-    Returns:
-        The id of the run, or None if the store fails.
-    """
-    try:
-        durable.make_folder(workspace.runs)
-        with mirror(address(workspace.store), workspace.root) as opened:
-            return opened.open(record)
-    except HarnessError:
-        return None
-
-
 def waits(workspace: Workspace, record: Record) -> bool:
     """Whether a record of this identity is in the outbox."""
     known = (_read(path) for path in _waiting(workspace))

@@ -239,9 +239,9 @@ def _outcomes(
     return sorted(found, key=place)
 
 
-def mean_of(result: dict[str, Any], measure: str, role: str = "candidate") -> float | None:
-    """A run's mean over all dev questions."""
-    mean = result["slices"][role]["all"][measure]["mean"]
+def mean_of(result: dict[str, Any], measure: str) -> float | None:
+    """A candidate's mean over all dev questions."""
+    mean = result["slices"]["candidate"]["all"][measure]["mean"]
     return None if mean is None else float(mean)
 
 

@@ -14,7 +14,7 @@ import pytest
 from harness.tracking.address import VARIABLE
 from harness.tracking.record import Record
 from harness.workflow import mirroring
-from harness.workflow.mirroring import open_parent, send, waits
+from harness.workflow.mirroring import send, waits
 from harness.workflow.workspace import Workspace
 
 FULL = ("full", "raw-only")
@@ -224,16 +224,6 @@ def test_a_workspace_that_is_moved_while_something_waits(
     (run,) = [run for run in runs(moved.root, "dev") if run.info.run_name == "trial"]
     client = MlflowClient(f"sqlite:///{moved.store}")
     assert [item.path for item in client.list_artifacts(run.info.run_id)] == ["report.md"]
-
-
-def test_a_sweep_is_shown_if_the_store_works(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its run while it goes on, and None where the store fails, which costs the sweep nothing."""
-    parent = Record("dev", "a sweep", "harness.sweep", {"harness.sweep": "1a2b"})
-    shown = open_parent(workspace, parent)
-    (run,) = [run for run in runs(workspace.root, "dev") if run.info.run_name == "a sweep"]
-    assert (run.info.run_id, run.info.status) == (shown, "RUNNING")
-    monkeypatch.setenv(VARIABLE, "ftp://nowhere")
-    assert open_parent(workspace, parent) is None
 
 
 def test_many_records_are_counted(workspace: Workspace) -> None:
