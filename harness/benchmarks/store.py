@@ -6,7 +6,7 @@ Files are opened by Python and handed to the native reader, so that the audit ho
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,17 @@ def write(table: Table, path: Path) -> None:
         pq.write_table(table, handle, compression="zstd")
 
 
+def read_table(handle: BinaryIO) -> Table:
+    """Read a Parquet file that is open, on this thread alone.
+
+    A thread of the reader that outlives the interpreter still holds the file, and aborts the process as it ends.
+
+    Raises:
+        pyarrow.ArrowException, OSError: damaged.
+    """
+    return pq.ParquetFile(handle, pre_buffer=False, page_checksum_verification=True).read(use_threads=False)
+
+
 def read(path: Path) -> Table:
     """Read a Parquet file.
 
@@ -33,7 +44,7 @@ def read(path: Path) -> Table:
     """
     try:
         with path.open("rb") as handle:
-            return pq.read_table(handle)
+            return read_table(handle)
     except FileNotFoundError:
         fix = "remove the folder and import again"
         raise IntegrityProblem("a file of the benchmark is missing", where=str(path), fix=fix) from None

@@ -204,13 +204,14 @@ class _Rows:
 def _read_table(path: Path) -> tuple[Any, dict[str, Any]]:
     """A ``pyarrow.Table`` with the right columns and no nulls, and its metadata."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from harness.benchmarks.store import read_table
 
     allowed = "a Parquet file"
     try:
         # opened here, so that the audit hook of dev work sees the file
         with path.open("rb") as handle:
-            table = pq.ParquetFile(handle, page_checksum_verification=True).read()
+            table = read_table(handle)
         about = _about((table.schema.metadata or {}).get(_METADATA))
     except (pa.ArrowException, OSError, ValueError) as error:
         _refuse(error, path, allowed)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +146,21 @@ def test_negative_positions_are_refused(synthetic: Benchmark, tmp_path: Path, co
     store.write(table.set_column(place, column, pa.array(values)), tmp_path / "edges")
     with pytest.raises(ValueError, match="negative"):
         store.read_edges(tmp_path / "edges")
+
+
+THREADS = """
+import os, sys
+from pathlib import Path
+from harness.benchmarks import store
+before = os.listdir("/proc/self/task")
+store.read(Path(sys.argv[1]))
+sys.exit(before != os.listdir("/proc/self/task"))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system lists no threads")
+def test_reading_starts_no_thread(synthetic: Benchmark, tmp_path: Path) -> None:
+    """A thread that outlives the interpreter would abort the process after its work, now and then."""
+    path = tmp_path / "corpus.parquet"
+    store.write(store.corpus_table(synthetic.corpus), path)
+    assert subprocess.run([sys.executable, "-c", THREADS, str(path)]).returncode == 0
