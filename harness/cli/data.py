@@ -12,8 +12,10 @@ from harness.cli.parsing import Commands, command, group
 
 def add(commands: Commands) -> None:
     """Add the commands."""
-    parser = command(commands, "init", run_init, "lay the working folders into a folder")
-    parser.add_argument("folder", nargs="?", default=".", help="the folder (default: here)")
+    parser = command(commands, "init", run_init, "lay the working folders into a folder", in_workspace=False)
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("folder", nargs="?", help="the folder (default: here)")
+    place.add_argument("--workspace", metavar="DIR", help="the same, as other commands call it")
     data = group(commands, "data", "import and list benchmarks")
     kinds = data.add_parser("import", help="import a benchmark", allow_abbrev=False).add_subparsers(
         dest="kind", metavar="KIND", required=True
@@ -37,8 +39,7 @@ def run_init(options: argparse.Namespace, console: Console) -> int:
     """Lay the working folders."""
     from harness.workflow.workspace import init_workspace
 
-    root = Path(options.folder)
-    workspace, made = init_workspace(root)
+    workspace, made = init_workspace(Path(options.folder) if options.folder else options.workspace)
     names = [path.name for path in made]
     lines = [f"workspace {workspace.root.resolve()}", f"made: {', '.join(names) or 'nothing, it was all there'}"]
     lines += ["next: harness data import locomo FILE, or harness data import synthetic"]

@@ -15,8 +15,9 @@ from harness.cli.parsing import Commands, command
 def add(commands: Commands) -> None:
     """Add the command."""
     summary = "go the whole way once, on the synthetic benchmark, in a new workspace"
-    parser = command(commands, "demo", run, summary, exits=(3,))
-    parser.add_argument("--into", type=Path, metavar="DIR", help="an empty or new folder (default: a temporary one)")
+    parser = command(commands, "demo", run, summary, exits=(3,), in_workspace=False)
+    where = "an empty or new folder (default: a temporary one)"
+    parser.add_argument("--into", "--workspace", dest="into", type=Path, metavar="DIR", help=where)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

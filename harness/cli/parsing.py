@@ -38,9 +38,10 @@ def command(
     *,
     exits: Iterable[int] = (),
     takes_rest: bool = False,
+    in_workspace: bool = True,
     epilog: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command with the options that all commands have.
+    """Add a command with the options that commands have.
 
     Args:
         commands: where to add it.
@@ -49,6 +50,7 @@ def command(
         summary: what it does, in a few words.
         exits: exit codes that it can end with besides `ALWAYS`; its help explains them.
         takes_rest: whether words that the parser does not know are the command's own matter.
+        in_workspace: whether it works in a workspace that is there.
         epilog: what its help says after the options.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -59,7 +61,9 @@ def command(
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--workspace", metavar="DIR", help="the workspace (default: here, or the nearest one above)")
+    if in_workspace:
+        where = "the workspace (default: here, or the nearest one above)"
+        parser.add_argument("--workspace", metavar="DIR", help=where)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="print results and errors only, no progress")
     parser.set_defaults(run=run, takes_rest=takes_rest)

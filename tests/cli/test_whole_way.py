@@ -124,9 +124,20 @@ def test_a_command_finds_the_workspace_above(finished: Any, monkeypatch: pytest.
 def test_init_leaves_alone_what_is_there(locked: Any) -> None:
     """A second init makes nothing and changes nothing."""
     before = locked.tree()
-    done = locked.run("init", str(locked.root), "--json")
+    done = locked.run("init", "--json")
     assert (done.code, done.json["made"]) == (0, [])
     assert locked.tree() == before
+
+
+def test_init_takes_the_folder_in_either_way(desk: Any) -> None:
+    """As its argument or as --workspace, never both; without one it is the present folder."""
+    for words in (["init", str(desk.root / "a")], ["init", "--workspace", str(desk.root / "b")], ["init"]):
+        assert desk.process(*words).code == 0
+    assert {path.name for path in desk.root.iterdir()} >= {"a", "b", "preregistrations"}
+    for name in "ab":
+        assert (desk.root / name / "preregistrations").is_dir()
+    assert desk.run("init", str(desk.root / "c")).code == 2  # the desk gives --workspace
+    assert not (desk.root / "c").exists()
 
 
 def test_freezing_again_keeps_and_freezing_another_refuses(locked: Any) -> None:
