@@ -17,7 +17,7 @@ from harness.benchmarks.seal import seal_heldout
 from harness.digest import digest_json, package_digest
 from harness.errors import UsageProblem
 from harness.ledger import durable
-from harness.ledger.folders import whole_folder
+from harness.ledger.folders import remove_dead, whole_folder
 from harness.retrieval.documents import document_names
 from harness.retrieval.ranking_files import write_parquet, write_trec
 from harness.retrieval.version import Configured, Store
@@ -111,6 +111,7 @@ def open_bench(workspace: Workspace, name: str, *, sealed: bool = True) -> Bench
     """
     library = workspace.benchmark(name)
     check_writable(workspace.dev_runs)
+    remove_dead(workspace.dev_runs)  # also where nothing will be made: a sweep may find every trial finished
     if sealed:
         imported = (workspace.benchmark(other) for other in names(workspace.data))
         sources = [source.origin for source in imported if source.origin]

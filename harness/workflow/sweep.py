@@ -95,6 +95,7 @@ def run_sweep(
     # of two sweeps over the same trials the second waits, and then finds everything made
     with durable.exclusive(folder / ".running", wait=_WAIT_SECONDS):
         durable.sweep(folder)
+        shutil.rmtree(folder / _JOBS, ignore_errors=True)  # of a launcher that was killed
         pending = _pending(workspace, space, contents)
         for trial in pending:
             status_file(folder, contents[trial.number]).unlink(missing_ok=True)

@@ -87,6 +87,16 @@ def test_a_finished_sweep_makes_nothing_again(ready: Any) -> None:
     assert len(finished(ready)) == 6
 
 
+def test_what_a_kill_after_the_last_trial_left_is_cleared(ready: Any) -> None:
+    """The same sweep finds every trial made, and still clears the launcher's folder and the lock of a dead run."""
+    assert ready.run(*GRID).code == 0
+    (folder,) = (ready.root / "runs" / "sweeps").iterdir()
+    (folder / "jobs" / "0").mkdir(parents=True)
+    (ready.root / "runs" / "dev" / ".partial-0123456789abcdef.lock").touch()
+    assert ready.run(*GRID).code == 0
+    tidy(ready)
+
+
 def test_a_single_run_counts_as_a_trial_that_was_made(ready: Any) -> None:
     """What was tried by hand is not tried again by a sweep over it."""
     single = ready.run("dev", "retrieval.k1=0.6", "retrieval.layers=[raw]", "--json").json
