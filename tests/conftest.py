@@ -7,9 +7,11 @@ import copy
 import http.server
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -66,14 +68,17 @@ def synthetic() -> Benchmark:
     return import_synthetic()
 
 
-@pytest.fixture(scope="session")
-def mlflow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a real MLflow server on a store of its own; starting it takes half a minute."""
-    folder = tmp_path_factory.mktemp("mlflow-server")
+def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    stores = ("--backend-store-uri", f"sqlite:///{folder}/server.db", "--artifacts-destination", str(folder / "files"))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _serving(folder: Path, database: str) -> Iterator[str]:
+    """A real MLflow server; starting it takes half a minute."""
+    port = _free_port()
+    stores = ("--backend-store-uri", database, "--artifacts-destination", str(folder / "files"))
     place = ("--host", "127.0.0.1", "--port", str(port), "--workers", "1")
     command = [sys.executable, "-m", "mlflow", "server", *place, *stores]
     environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
@@ -91,6 +96,45 @@ def mlflow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def mlflow_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real MLflow server on a store of its own."""
+    folder = tmp_path_factory.mktemp("mlflow-server")
+    with _serving(folder, f"sqlite:///{folder}/server.db") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[int]:
+    """Port of a real PostgreSQL server on loopback; skips where it is not installed."""
+    initdb, control = shutil.which("initdb"), shutil.which("pg_ctl")
+    if initdb is None or control is None:
+        pytest.skip("PostgreSQL's initdb and pg_ctl are not on the PATH")
+    port = _free_port()
+    # its own user must be able to walk to it, which pytest's folders do not allow
+    with tempfile.TemporaryDirectory() as folder:
+        data, log = Path(folder) / "data", Path(folder) / "log"
+        user = ()
+        if getattr(os, "geteuid", lambda: 1)() == 0:  # it refuses to run as root
+            user = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
+            shutil.chown(folder, "postgres")
+        subprocess.run([*user, initdb, "-D", data, "-U", "harness", "-A", "trust"], check=True, capture_output=True)
+        settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+        subprocess.run([*user, control, "-D", data, "-l", log, "-o", settings, "-w", "start"], check=True)
+        try:
+            yield port
+        finally:
+            subprocess.run([*user, control, "-D", data, "-m", "immediate", "stop"], check=True)
+
+
+@pytest.fixture(scope="session")
+def team_server(postgres: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real MLflow server on a real PostgreSQL, as a team sets it up."""
+    database = f"postgresql+psycopg2://harness@127.0.0.1:{postgres}/postgres"
+    with _serving(tmp_path_factory.mktemp("team-server"), database) as address:
+        yield address
 
 
 class _Answering(http.server.BaseHTTPRequestHandler):

@@ -14,13 +14,13 @@ from harness.tracking.mirror import NOT_ATTACHED, PARENT, Mirror, RecordRefused,
 from harness.tracking.record import Record
 
 
-@pytest.fixture(scope="module", params=["store", "server"])
+@pytest.fixture(scope="module", params=["store", "mlflow_server", "team_server"])
 def anywhere(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Address:
-    """The embedded store, and a real server."""
+    """The embedded store, a real server, and one on PostgreSQL."""
     if request.param == "store":
         return request.getfixturevalue("where")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, request.getfixturevalue("mlflow_server"))
+        patch.setenv(VARIABLE, request.getfixturevalue(request.param))
         return address(tmp_path_factory.mktemp("workspace") / "mlflow.db")
 
 
@@ -291,11 +291,12 @@ def test_two_processes_make_one_fresh_store(tmp_path: Path) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize("server", ["mlflow_server", "team_server"])
 def test_two_workspaces_make_one_experiment_on_a_server(
-    mlflow_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No lock of one machine keeps them apart: whoever comes second uses what is there."""
-    monkeypatch.setenv(VARIABLE, mlflow_server)
+    monkeypatch.setenv(VARIABLE, request.getfixturevalue(server))
     places = [tmp_path / "one", tmp_path / "two"]
     for place in places:
         place.mkdir()
