@@ -20,6 +20,16 @@ from harness.retrieval.version import Configured, Engine
 
 _KEYS = ("benchmark", "retrieval", "k", "measures", "engine")
 
+# launcher → the extra that installs it
+_LAUNCHERS = {
+    "basic": "",
+    "joblib": "joblib",
+    "ray": "ray",
+    "ray_cluster": "ray",
+    "submitit_local": "submitit",
+    "submitit_slurm": "submitit",
+}
+
 _MEASURE = re.compile(r"[A-Za-z]+(?:\([^()]*\))?@[0-9]+")
 
 # Hydra reads 1_0 as ten, as Python does; nobody means it
@@ -215,8 +225,10 @@ def _problem_of(override: str, text: str, chosen: str) -> UsageProblem | None:
     if name == "benchmark" and f"benchmark/{value}" in text:
         return UsageProblem(f"no benchmark configuration {value!r}", where=override, fix=f"benchmark.name={value}")
     if name == "hydra/launcher" and f"hydra/launcher/{value}" in text:
+        extra = _LAUNCHERS.get(value)
+        fix = f"pip install 'retrieval-harness[{extra}]'" if extra else did_you_mean(value, _LAUNCHERS)
         what = f"no launcher {value!r} is installed"
-        return UsageProblem(what, where=override, fix=f"pip install 'retrieval-harness[{value}]'")
+        return UsageProblem(what, where=override, allowed=", ".join(_LAUNCHERS), fix=fix)
     if "=" not in override and not override.startswith("~"):
         what = "not an override"
         return UsageProblem(what, where=override, allowed="KEY=VALUE, such as retrieval.k1=0.9")

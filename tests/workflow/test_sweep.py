@@ -7,6 +7,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -222,6 +225,33 @@ def test_configuration_that_names_code_is_refused(ready: Any) -> None:
     assert "may not name code" in done.err
     assert not (ready.root / "hacked").exists()
     assert finished(ready) == []
+
+
+@pytest.mark.parametrize(
+    ("launcher", "fix"),
+    [("submitit_slurm", "pip install 'retrieval-harness[submitit]'"), ("jobblib", "did you mean 'joblib'?")],
+)
+def test_a_launcher_that_is_not_there_is_named_with_its_mend(ready: Any, launcher: str, fix: str) -> None:
+    """The extra that installs it, or the name that was meant."""
+    done = ready.run("dev", "-m", "retrieval.k1=0.6,1.2", f"hydra/launcher={launcher}")
+    assert done.code == 2
+    assert fix in done.err
+    assert "ray_cluster" in done.err
+
+
+def test_a_ray_cluster_that_runs_already_makes_the_trials(ready: Any) -> None:
+    """The launcher that ships with the harness joins it, without a setting that Ray refuses."""
+    pytest.importorskip("hydra_plugins.hydra_ray_launcher", reason="hydra-ray-launcher is not installed")
+    ray = str(Path(sys.executable).with_name("ray"))
+    start = [ray, "start", "--head", "--port=0", "--include-dashboard=false", "--disable-usage-stats"]
+    with tempfile.TemporaryDirectory() as place:  # short: sockets lie in it
+        subprocess.run([*start, f"--temp-dir={place}"], check=True, capture_output=True)
+        try:
+            done = ready.process(*GRID, "hydra/launcher=ray_cluster", "--json")
+        finally:
+            subprocess.run([ray, "stop"], check=True, capture_output=True)
+    assert done.code == 0, done.err
+    assert len(done.json["trials"]) == 4
 
 
 def test_what_leads_nowhere_leaves_nothing(ready: Any) -> None:
