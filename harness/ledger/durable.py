@@ -54,11 +54,11 @@ def publish(folder: Path, name: str, data: bytes) -> bool:
         temporary = _write_temporary(folder, data)
         try:
             made = _link(temporary, folder / name)
+            if made:
+                _sync_folder(folder)
         except BaseException:
             _discard(temporary)
             raise
-        if made:
-            _sync_folder(folder)
         # where the system refuses this, the caller is told: the next process, not this one, can clear it away
         temporary.unlink(missing_ok=True)
         return made
