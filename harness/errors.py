@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
 
 EXIT_CODES = {
     0: "PASS, or the command did what was asked",
@@ -100,3 +103,52 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """A hint such as ``did you mean 'bm25'?`` for a misspelt word, or the empty string."""
     near = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else ""
+
+
+_DECIMAL = re.compile(r"Decimal\('([^']*)'\)")
+_SHOWN = 60  # a longer value would hide what is said of it
+
+# pydantic's kinds of errors in plain words; what stands in braces is its context
+_MUST_BE = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "tuple_type": "a list, such as [a, b]",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "finite_number": "finite",
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "{le} or less",
+    "less_than": "less than {lt}",
+    "literal_error": "{expected}",
+    "too_short": "a list of {min_length} or more",
+    "string_too_short": "text of {min_length} or more characters",
+    "string_too_long": "text of {max_length} or fewer characters",
+}
+
+
+def in_plain_words(error: Mapping[str, Any]) -> str:
+    """What is wrong with a value, from one of pydantic's errors: ``must be a whole number (given: 'ten')``."""
+    kind, given = error["type"], error.get("input")
+    # a limit as it was written, not as Python holds it: 10.0, Decimal('0.2')
+    limits = {
+        name: f"{value:g}" if isinstance(value, float) else _DECIMAL.sub(r"\1", str(value))
+        for name, value in error.get("ctx", {}).items()
+    }
+    if kind == "missing":
+        return "is missing"
+    if kind == "value_error":
+        return limits["error"]
+    message = str(error["msg"])
+    must_be = _MUST_BE.get(kind)
+    said = f"must be {must_be.format(**limits)}" if must_be else f"{message[:1].lower()}{message[1:]}"
+    shown = "nothing" if given is None else str(given) if isinstance(given, Decimal) else repr(given)
+    return f"{said} (given: {shown})" if len(shown) <= _SHOWN else said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from harness.digest import canonical_json, digest_json
-from harness.errors import HarnessError, UsageProblem, did_you_mean
+from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import Measure, parse_measure
 from harness.preregistration import model
 from harness.preregistration.model import DocumentModel, RefusedError
@@ -237,13 +236,7 @@ def _as_problem(error: ValidationError, at: Any) -> HarnessError:
         return UsageProblem(f"unknown key {name!r}", where=at(path), allowed=", ".join(known), fix=hint)
     if first["type"] == "missing":
         return UsageProblem(f"{name!r} is missing", where=at(path[:-1]), fix=f"add {path[-1]}: …")
-    if first["type"] == "value_error":
-        return UsageProblem(f"{name}: {cause}", where=at(path))
-    # pydantic shows a limit as it is in Python, Decimal('0.2')
-    message = re.sub(r"Decimal\('([^']*)'\)", r"\1", first["msg"][0].lower() + first["msg"][1:])
-    given = first.get("input")
-    shown = f" (given: {given})" if isinstance(given, str | int | Decimal) else ""
-    return UsageProblem(f"{name}: {message}{shown}", where=at(path))
+    return UsageProblem(f"{name}: {in_plain_words(first)}", where=at(path))
 
 
 def _known_keys(path: Sequence[Any]) -> list[str]:

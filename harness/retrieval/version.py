@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.benchmarks.columns import Corpus, Edges, Questions
 from harness.digest import digest_json
-from harness.errors import UsageProblem, did_you_mean
+from harness.errors import UsageProblem, did_you_mean, in_plain_words
 from harness.retrieval.documents import ReadModel
 from harness.retrieval.ranking import Ranking
 
@@ -143,8 +143,7 @@ def configure(version: Version, parameters: Mapping[str, Any], where: str = "") 
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        given = first.get("input")
-        what = f"{version.name}: {name} = {given!r}: {first['msg'][0].lower()}{first['msg'][1:]}"
+        what = f"{version.name}: {name} {in_plain_words(first)}"
         field = version.parameters.model_fields.get(str(first["loc"][0]) if first["loc"] else "")
         raise UsageProblem(what, where=where, allowed=(field.description or "") if field else "") from None
 

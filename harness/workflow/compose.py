@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import harness
-from harness.errors import UsageProblem, did_you_mean
+from harness.errors import UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import Measure, parse_measure
 from harness.retrieval.registry import DEFAULT, VERSIONS, select
 from harness.retrieval.version import Configured, Engine
@@ -46,7 +46,7 @@ class _Config(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     benchmark: _Benchmark
     retrieval: dict[str, Any]
-    k: int = Field(ge=1, le=100_000)
+    k: int = Field(ge=1, le=100_000, description="documents a question, a whole number from 1 to 100000")
     measures: list[str]
     engine: Literal["numpy", "rank_bm25"]
 
@@ -248,15 +248,7 @@ def validated(value: Mapping[Any, Any], overrides: Sequence[str]) -> DevConfig:
     try:
         config = _Config.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        unknown = first["type"] == "extra_forbidden"
-        hint = did_you_mean(str(first["loc"][-1]), _Config.model_fields) if unknown else ""
-        given = first.get("input")
-        if first["type"] == "int_type" and isinstance(given, float) and given.is_integer():
-            hint = f"write {name}={given:.0f}"  # 1e5 on the command line is read as a decimal number
-        what = f"{name}: {first['msg'][0].lower()}{first['msg'][1:]} (given: {first.get('input')!r})"
-        raise UsageProblem(what, where="configuration", fix=hint) from None
+        raise _refused(error.errors()[0], overrides) from None
     settings = dict(config.retrieval)
     version = settings.pop("version", None)
     if not isinstance(version, str):
@@ -269,3 +261,22 @@ def validated(value: Mapping[Any, Any], overrides: Sequence[str]) -> DevConfig:
 def _untyped(value: Any) -> Any:
     # a whole number on the command line (k1=1) is meant as the float that the parameter is
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _refused(error: Mapping[str, Any], overrides: Sequence[str]) -> UsageProblem:
+    """What pydantic refused, with the override that said it."""
+    path = [str(part) for part in error["loc"]]
+    name, given = ".".join(path), error.get("input")
+    where = next((o for o in overrides if o.lstrip("+~").partition("=")[0] == name), "configuration")
+    if error["type"] == "extra_forbidden":
+        known = list((_Benchmark if len(path) > 1 else _Config).model_fields)
+        hint = did_you_mean(path[-1], known)
+        return UsageProblem(f"no key {name!r}", where=where, allowed=", ".join(known), fix=hint)
+    if error["type"] == "missing":
+        return UsageProblem(f"{name} is missing", where=where, fix=f"leave {where} out" if "~" in where else "")
+    field = _Config.model_fields.get(path[0])
+    fix = ""
+    if error["type"] == "int_type" and isinstance(given, float) and given.is_integer():
+        fix = f"write {name}={given:.0f}"  # 1e5 on the command line is read as a decimal number
+    allowed = (field.description or "") if field else ""
+    return UsageProblem(f"{name} {in_plain_words(error)}", where=where, allowed=allowed, fix=fix)

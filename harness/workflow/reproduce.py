@@ -15,7 +15,7 @@ from harness.benchmarks.columns import Benchmark, question_members
 from harness.benchmarks.locomo import import_locomo
 from harness.benchmarks.synthetic import import_synthetic
 from harness.digest import digest_json
-from harness.errors import ReproductionFailed, UsageProblem, did_you_mean
+from harness.errors import ReproductionFailed, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.slices import in_slice
 from harness.preregistration.strict_yaml import load_strict
@@ -126,7 +126,7 @@ def load_recipe(name: str) -> Recipe:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UsageProblem(f"{where}: {first['msg']}", where=str(path), fix="mend the recipe") from None
+        raise UsageProblem(f"{where}: {in_plain_words(first)}", where=str(path), fix="mend the recipe") from None
 
 
 def reproduce(

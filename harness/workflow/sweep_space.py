@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.errors import HarnessError, UsageProblem, did_you_mean
+from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import Measure, parse_measure
 from harness.preregistration.strict_yaml import load_strict
 from harness.workflow.compose import Composer, DevConfig, as_problem
@@ -92,7 +92,7 @@ def read_sweep_file(workspace: Workspace, name: str) -> SweepFile:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else ""
         unknown = first["type"] == "extra_forbidden"
-        what = f"no key {key!r}" if unknown else f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        what = f"no key {key!r}" if unknown else f"{'.'.join(map(str, first['loc']))}: {in_plain_words(first)}"
         hint = did_you_mean(key, SweepFile.model_fields) if unknown else ""
         raise UsageProblem(what, where=str(path), allowed=", ".join(SweepFile.model_fields), fix=hint) from None
 

@@ -144,7 +144,7 @@ def test_an_unwritable_ledger(refused: Any, locked: Any, monkeypatch: pytest.Mon
 def test_a_place_where_no_workspace_can_be_laid(refused: Any, desk: Any) -> None:
     """`init` on a file ends with 4 and the place."""
     (desk.root / "file").write_text("", encoding="utf-8")
-    refused(desk, 4, "init", str(desk.root / "file"), says=("file",))
+    refused(type(desk)(desk.root / "file", desk.state, desk.capsys), 4, "init", says=("file",))
 
 
 def test_damaged_data(locked: Any) -> None:

@@ -66,20 +66,20 @@ def test_runs_are_shown_until_it_is_stopped(finished: Any) -> None:
 
 def test_without_a_store_nothing_is_started(desk: Any, refused: Callable[..., str]) -> None:
     """Where nothing was mirrored yet there is nothing to show, and no store is made."""
-    assert desk.run("init", str(desk.root)).code == 0
+    assert desk.run("init").code == 0
     refused(desk, 2, "ui", says=("there is no MLflow store yet", "harness dev"))
 
 
 def test_a_store_that_mlflow_cannot_read_is_refused_at_once(desk: Any, refused: Callable[..., str]) -> None:
     """What is no database ends in one error (4), before half a minute of starting a server in vain."""
-    assert desk.run("init", str(desk.root)).code == 0
+    assert desk.run("init").code == 0
     (desk.root / "runs" / "mlflow.db").write_text("not a database " * 100)
     refused(desk, 4, "ui", says=("not a database",))
 
 
 def test_a_server_of_its_own_is_named_and_not_doubled(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tracking server configured its address is printed, without the password."""
-    assert desk.run("init", str(desk.root)).code == 0
+    assert desk.run("init").code == 0
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@mlflow.example:5000")
     done = desk.run("ui")
     assert (done.code, done.out) == (0, "MLflow is at http://mlflow.example:5000 (MLFLOW_TRACKING_URI)\n")

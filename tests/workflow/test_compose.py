@@ -54,8 +54,8 @@ def test_measures_may_have_brackets(tmp_path: Path, written: str) -> None:
         ("retrieval.layer=[raw]", "no parameter 'layer'", "'layers'"),
         ("benchmark=other", "no benchmark configuration 'other'", "benchmark.name=other"),
         ("benchmark.split=full", "dev questions only", "harness full"),
-        ("k=0", "greater than or equal to 1", ""),
-        ("retrieval.k1=abc", "valid number", ""),
+        ("k=0", "must be 1 or more", ""),
+        ("retrieval.k1=abc", "must be a number", ""),
     ],
 )
 def test_refusals_name_the_mend(tmp_path: Path, override: str, message: str, fix: str) -> None:

@@ -70,7 +70,7 @@ def test_the_source_of_every_benchmark_is_closed(ready: Any, tiny_locomo: Path) 
 
 def test_another_dev_conversation_of_the_same_file_is_an_outside_look(desk: Any, tiny_locomo: Path) -> None:
     """Questions that are held out under one name and dev under another are recorded as seen, once, and said."""
-    assert desk.run("init", str(desk.root)).code == 0
+    assert desk.run("init").code == 0
     source = ("data", "import", "locomo", str(tiny_locomo), "--allow-unknown")
     assert desk.run(*source, "--name", "promised").code == 0
     assert desk.run(*source, "--name", "peek", "--dev", "conv-90").code == 0

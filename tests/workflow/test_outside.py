@@ -278,7 +278,7 @@ def test_dev_work_on_another_split_before_the_promise(desk: Any, tiny_locomo: Pa
 
     The order is that of somebody who sees the figures, removes the benchmark, and imports it as it should be.
     """
-    assert desk.run("init", str(desk.root)).code == 0
+    assert desk.run("init").code == 0
     source = ("data", "import", "locomo", str(tiny_locomo), "--allow-unknown")
     assert desk.run(*source, "--dev", "conv-90").code == 0
     assert desk.run("dev").code == 0
