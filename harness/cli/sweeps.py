@@ -53,7 +53,8 @@ def sweep_lines(value: dict[str, Any], best: dict[str, Any] | None, console: Con
     """A sweep for people."""
     trials, failures = value["trials"], value["failures"]
     total = len(trials) + len(failures)
-    head = f"{total} trials{' of ' + value['title'] if value['title'] else ''}, {len(trials)} finished"
+    title = f" of {value['title']}" if value["title"] else ""
+    head = f"{total} {'trial' if total == 1 else 'trials'}{title}, {len(trials)} finished"
     head += f" ({value['reused']} of them before)" if value["reused"] else ""
     lines = [f"{head}, {len(failures)} failed" if failures else head]
     if best is not None:

@@ -143,7 +143,7 @@ def configure(version: Version, parameters: Mapping[str, Any], where: str = "") 
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        what = f"{version.name}: {name} {in_plain_words(first)}"
+        what = f"{name} of {version.name}: {in_plain_words(first)}"
         field = version.parameters.model_fields.get(str(first["loc"][0]) if first["loc"] else "")
         raise UsageProblem(what, where=where, allowed=(field.description or "") if field else "") from None
 

@@ -253,7 +253,8 @@ def validated(value: Mapping[Any, Any], overrides: Sequence[str]) -> DevConfig:
     version = settings.pop("version", None)
     if not isinstance(version, str):
         raise UsageProblem("the configuration names no retrieval version", fix="--retrieval-version bm25")
-    system = select(version, {key: _untyped(item) for key, item in settings.items()}, "configuration")
+    said = ", ".join(o for o in overrides if o.lstrip("+~").startswith("retrieval."))
+    system = select(version, {key: _untyped(item) for key, item in settings.items()}, said or "configuration")
     measures = tuple(parse_measure(name, "measures") for name in config.measures)
     return DevConfig(config.benchmark.name, system, config.k, measures, config.engine, tuple(overrides))
 
@@ -279,4 +280,4 @@ def _refused(error: Mapping[str, Any], overrides: Sequence[str]) -> UsageProblem
     if error["type"] == "int_type" and isinstance(given, float) and given.is_integer():
         fix = f"write {name}={given:.0f}"  # 1e5 on the command line is read as a decimal number
     allowed = (field.description or "") if field else ""
-    return UsageProblem(f"{name} {in_plain_words(error)}", where=where, allowed=allowed, fix=fix)
+    return UsageProblem(f"{name}: {in_plain_words(error)}", where=where, allowed=allowed, fix=fix)

@@ -125,7 +125,7 @@ REFUSALS = {
     "unknown version": ("baseline: bm25", "baseline: bm52", 8, "no retrieval version 'bm52'", "did you mean 'bm25'?"),
     "unknown parameter": ("layers:", "layer:", 9, "bm25 has no parameter 'layer'", "did you mean 'layers'?"),
     "unknown layer": ("[raw]", "[rwa]", 9, "no such choice 'rwa'", "did you mean 'raw'?"),
-    "parameter out of range": ("layers: [raw]", "k1: 11", 9, "k1 must be 10 or less (given: 11)"),
+    "parameter out of range": ("layers: [raw]", "k1: 11", 9, "k1 of bm25: must be 10 or less (given: 11)"),
     "another format": ("format: 1", "format: 2", 1, "format 2", "allowed: format: 1"),
     "missing key": ("rationale: Two points are worth building the index anew.\n", "", 1, "'rationale' is missing"),
     "missing format": ("format: 1\n", "", 1, "'format' is missing"),

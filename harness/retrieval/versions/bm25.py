@@ -32,7 +32,7 @@ class LexicalParameters(Parameters):
         for name in layers:
             _one_of(name, LAYERS)
         if not layers or len(set(layers)) != len(layers):
-            raise ValueError("name each layer once, at least one")
+            raise ValueError("must name each layer once, and at least one")
         # one order, so that [distill, raw] and [raw, distill] are one identity
         return tuple(name for name in LAYERS if name in layers)
 
