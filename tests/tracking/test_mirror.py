@@ -69,6 +69,19 @@ def test_a_record_is_mirrored_whole(anywhere: Address, record: Record, tmp_path:
     assert mlflow.active_run() is None
 
 
+def test_a_run_that_the_environment_names_is_left_alone(
+    where: Address, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever starts a command inside an MLflow job has these set: they are about that job."""
+    job = write(where, dataclasses.replace(record, tags={**record.tags, "harness.lock": "the job around it"}))
+    monkeypatch.setenv("MLFLOW_RUN_ID", job)
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "the job's")
+    assert write(where, record) != job
+    assert [run.info.experiment_id for run in runs(where, record)] == [
+        client(where).get_experiment_by_name("full").experiment_id
+    ]
+
+
 def test_mirroring_twice_makes_one_run(anywhere: Address, record: Record, tmp_path: Path) -> None:
     """A run that is there and says the same is left alone, with what people added to it."""
     first = write(anywhere, record, tmp_path)
