@@ -128,11 +128,11 @@ class Place:
 
     def files(self) -> dict[str, str]:
         """Content of every file of the workspace and the state folder, by its plain name; of a folder nothing."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, set[str]] = {}
         for path in (path for top in ("ws", "state") for path in (self.root / top).rglob("*")):
             content = path.read_bytes().decode("latin-1") if path.is_file() else ""
-            found.setdefault(self.plain(str(path)), []).append(content)
-        # several files may have one plain name
+            found.setdefault(self.plain(str(path)), set()).add(content)
+        # several files may have one plain name, and a dev run that is made again has the bytes of the first
         return {name: "\0".join(sorted(contents)) for name, contents in found.items()}
 
     def told(self) -> dict[str, Any]:
