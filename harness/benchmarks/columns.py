@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from harness.benchmarks.groups import Groups as Groups  # columns are where readers look for it
 from harness.benchmarks.groups import IntArray
+from harness.benchmarks.near_duplicates import plain_words
 from harness.digest import digest_json, digest_rows
 
 LAYERS = ("raw", "distill", "summary", "negation")
@@ -258,8 +259,13 @@ def split_digests(corpus: Corpus, edges: Edges, questions: Questions, labels: La
 
 
 def question_members(questions: Questions) -> frozenset[str]:
-    """Short digests of the questions' texts: what tells whether two question sets overlap, whatever their names."""
-    return frozenset(hashlib.sha256(f"question/1\n{text}".encode()).hexdigest()[:16] for text in questions.texts)
+    """Short digests of the questions' words: what tells whether two question sets overlap, whatever their names.
+
+    Case, blanks, punctuation and the forms of characters do not count: a question that was changed in them only is
+    the same question.
+    """
+    plain = (" ".join(plain_words(text)) for text in questions.texts)
+    return frozenset(hashlib.sha256(f"question/2\n{text}".encode()).hexdigest()[:16] for text in plain)
 
 
 def questions_digest(questions: Questions) -> str:

@@ -67,10 +67,15 @@ def near_duplicates(dev: Sequence[str], heldout: Iterable[str], threshold: float
         yield from sorted(found)
 
 
-def words_of(text: str) -> frozenset[str]:
-    """The different words of a text, whatever its case and the forms of its characters; its all if it has none."""
+def plain_words(text: str) -> list[str]:
+    """The words of a text in order, whatever its case and the forms of its characters; its all if it has none."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return frozenset(_WORD.findall(plain) or ["".join(plain.split())])
+    return _WORD.findall(plain) or ["".join(plain.split())]
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The different words of a text."""
+    return frozenset(plain_words(text))
 
 
 def _similarity(one: frozenset[str], other: frozenset[str]) -> float:

@@ -20,7 +20,7 @@ from harness.evaluation.statistics.bounds import MIN_EFFECTIVE_CLUSTERS, PROCEDU
 from harness.evaluation.ties import tie_report
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.ranking_files import Names, read_parquet, read_trec
-from harness.workflow.outside import held_out_by_id, record_outside_look, remember_look, workspaces_around
+from harness.workflow.outside import held_out_by_id, must_be_kept, record_outside_look, remember_look, workspaces_around
 from harness.workflow.runfiles import ROLES, sha256
 
 USUAL = ("R", "Success", "RR", "nDCG", "P", "AP")
@@ -206,7 +206,10 @@ def _record_looks(
         if members:
             new = record_outside_look(workspace, what, members, files=dict(digests))
             looks.append({"workspace": str(workspace.root), "questions": len(members), "new": new is not None})
-    return looks, remember_look(what, ids=ids)
+    around = workspaces_around(*places)
+    kept = remember_look(what, ids=ids, workspace=around[0] if around else None)
+    must_be_kept(kept or bool(looks))
+    return looks, kept
 
 
 def _labels(qrels: Qrels, names: Names) -> Labels:

@@ -85,7 +85,7 @@ def _run(workspace: Workspace, present: Life, folder: Path, progress: Progress) 
     claim = present.claim or _claim(workspace, present.lock, present.seal)
     progress("judging")
     heldout = read_question_set(workspace.ledger.root, present.lock.payload["heldout_set"])
-    adopt_looks(workspace, library, progress)
+    adopt_looks(workspace, library, progress, lock=present.lock)
     # before the judge, who writes scores: a kill in between is no way to see them unnoticed
     kept = remember_look(f"the full run of {document.id} in another workspace", heldout, entry=claim.hash)
     verdict = judge_run(workspace, document, present.lock, present.seal, claim, library, folder)

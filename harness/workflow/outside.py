@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import numpy as np
 from harness.benchmarks.columns import HELDOUT, Questions, question_members
 from harness.benchmarks.library import Library, names
 from harness.digest import canonical_json, digest_json
-from harness.errors import HarnessError, UsageProblem
+from harness.errors import EnvironmentProblem, HarnessError, UsageProblem
 from harness.ledger import durable
 from harness.ledger.entries import Entry
 from harness.ledger.head import user_state
@@ -33,7 +36,8 @@ def record_outside_look(workspace: Workspace, what: str, members: Iterable[str],
 
     Args:
         workspace: whose ledger keeps it.
-        what: what was looked at and how, in words; two looks with equal words at equal questions are one.
+        what: what was looked at and how, in words; two looks with equal words at equal questions are one, unless
+            a document was locked between them.
         members: digests of the questions, as `harness.benchmarks.columns.question_members` makes them.
         more: further plain values for the entry.
 
@@ -50,7 +54,10 @@ def record_outside_look(workspace: Workspace, what: str, members: Iterable[str],
     entries = workspace.entries()
     question_set = write_question_set(workspace.ledger.root, chosen)
     same = {"what": what, SET: question_set}
-    if any(entry.kind == KIND and same.items() <= dict(entry.payload).items() for entry in entries):
+    # a look that is repeated after a lock is a look after that lock
+    since = max((entry.sequence for entry in entries if entry.kind == "lock"), default=-1)
+    known = [entry for entry in entries if entry.kind == KIND and entry.sequence > since]
+    if any(same.items() <= dict(entry.payload).items() for entry in known):
         return None
     entry = workspace.record(KIND, {**more, **same, "questions": len(chosen)})
     remember_look(what, chosen, entry=entry.hash)
@@ -70,46 +77,76 @@ def record_dev_work(workspace: Workspace, library: Library) -> int:
     members = question_members(library.dev[0])
     elsewhere = held_out(workspace, members, library)
     record_outside_look(workspace, what, elsewhere)
-    remember_look(what, members)
+    remember_look(what, members, workspace=workspace)
     return len(elsewhere)
 
 
-def remember_look(what: str, members: Iterable[str] = (), *, ids: Iterable[str] = (), entry: str = "") -> bool:
+def remember_look(
+    what: str,
+    members: Iterable[str] = (),
+    *,
+    ids: Iterable[str] = (),
+    entry: str = "",
+    workspace: Workspace | None = None,
+) -> bool:
     """Keep a look in the user's own folder, so that a workspace in which its questions are held out can adopt it.
 
-    Never fails: a home that cannot be written is no reason to stop.
+    Never fails: a home that cannot be written is no reason to stop. The time of the last such look is kept.
 
     Args:
         what, members: as for `record_outside_look`.
         ids: question ids instead, where the texts are not known.
         entry: hash of the ledger entry that tells of the same look; the ledger that has it needs no other.
+        workspace: keeps it instead, for its own documents, where the user's folder cannot be written.
 
     Returns:
         Whether it is kept.
     """
-    try:
-        folder = user_state() / REMEMBERED
-        durable.make_folder(folder)
-        key, chosen = (IDS, map(_id_digest, ids)) if ids else (SET, members)
-        look = {"what": what, key: write_question_set(folder, chosen), "entry": entry}
-        name = digest_json("remembered-look/1", look).removeprefix("sha256:")
-        durable.publish(folder, f"{name}.json", canonical_json({**look, "time": now()}).encode())
-    except (HarnessError, OSError):
-        return False
-    return True
+    key, chosen = (IDS, sorted(set(map(_id_digest, ids)))) if ids else (SET, sorted(set(members)))
+    for place in (None, workspace) if workspace else (None,):
+        try:
+            folder = _folder(place)
+            durable.make_folder(folder)
+            look = {"what": what, key: write_question_set(folder, chosen), "entry": entry}
+            name = digest_json("remembered-look/1", look).removeprefix("sha256:")
+            durable.replace(folder / f"{name}.json", canonical_json({**look, "time": now()}).encode())
+        except (HarnessError, OSError):
+            continue
+        return True
+    return False
+
+
+def must_be_kept(kept: bool) -> None:
+    """Refuse to show figures of a look that neither a ledger nor the user's folder could keep.
+
+    Raises:
+        EnvironmentProblem: it is not kept.
+    """
+    if not kept:
+        what = "this look at figures can be kept nowhere: no workspace is here, and your state folder cannot be written"
+        fix = "set XDG_STATE_HOME to a folder that can be written, or work in a workspace"
+        raise EnvironmentProblem(what, fix=fix)
 
 
 def _id_digest(question: str) -> str:
-    return hashlib.sha256(f"question-id/1\n{question}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"question-id/2\n{_plain_id(question)}".encode()).hexdigest()[:16]
 
 
-def adopt_looks(workspace: Workspace, library: Library, progress: Progress = SILENT) -> None:
+def _plain_id(question: str) -> str:
+    """An id without case and signs: files of other tools spell ``conv-30/q1`` as ``CONV-30_q1``."""
+    return "".join(character for character in question.casefold() if character.isalnum()) or question
+
+
+def adopt_looks(
+    workspace: Workspace, library: Library, progress: Progress = SILENT, *, lock: Entry | None = None
+) -> None:
     """Record the looks at its held-out questions that this user made elsewhere: in another workspace, or in none.
 
     Args:
         workspace: whose ledger takes them.
         library: the benchmark of a lock.
         progress: told of each.
+        lock: of the document that is being run; what was repeated after it is recorded again.
     """
     questions = library.heldout_questions()
     # the same words may be asked in a dev conversation too: its own dev work is no look at what it holds out
@@ -118,16 +155,13 @@ def adopt_looks(workspace: Workspace, library: Library, progress: Progress = SIL
     read = cache(lambda folder, digest: frozenset(read_question_set(folder, digest)))
     entries = workspace.entries()
     own = {entry.hash for entry in entries}
-    told: dict[str, frozenset[str]] = {}
+    told: dict[tuple[str, bool], frozenset[str]] = defaultdict(frozenset)
     for entry in entries:
         if entry.kind == KIND and SET in entry.payload:
-            what = entry.payload["what"]
-            told[what] = told.get(what, frozenset()) | read(workspace.ledger.root, entry.payload[SET])
-    try:
-        paths = sorted((user_state() / REMEMBERED).glob("[!.]*.json"))
-    except (HarnessError, OSError):  # a home that cannot be read remembers nothing
-        return
-    for path in paths:
+            seen = read(workspace.ledger.root, entry.payload[SET])
+            for late in {False, lock is not None and entry.sequence > lock.sequence}:
+                told[entry.payload["what"], late] |= seen
+    for path in _remembered(workspace):
         try:
             look = json.loads(path.read_text(encoding="utf-8"))
             if IDS in look:
@@ -136,12 +170,24 @@ def adopt_looks(workspace: Workspace, library: Library, progress: Progress = SIL
             else:
                 touched = read(path.parent, look[SET])
             what, origin, time = str(look["what"]), look["entry"], str(look["time"])
+            late = lock is not None and datetime.fromisoformat(time) >= datetime.fromisoformat(lock.time)
         except (HarnessError, OSError, ValueError, KeyError, TypeError):
             continue  # a help, as the user's witness is; what is damaged is no reason to refuse work
         seen = wanted & touched
-        if origin not in own and seen and not seen <= told.get(what, frozenset()):
+        if origin not in own and seen and not seen <= told[what, late]:
             record_outside_look(workspace, what, touched, seen=time)
             progress(f"recorded as an outside look at the held-out questions: {what}, {time}")
+
+
+def _remembered(workspace: Workspace) -> Iterator[Path]:
+    """Files of remembered looks, of the user and of the workspace."""
+    for place in (None, workspace):
+        with contextlib.suppress(HarnessError, OSError):  # a home that cannot be read remembers nothing
+            yield from sorted(_folder(place).glob("[!.]*.json"))
+
+
+def _folder(workspace: Workspace | None) -> Path:
+    return (workspace.runs if workspace else user_state()) / REMEMBERED
 
 
 def held_out(workspace: Workspace, members: Iterable[str], own: Library | None = None) -> frozenset[str]:
@@ -182,7 +228,8 @@ def held_out_by_id(workspace: Workspace, ids: Collection[str]) -> frozenset[str]
 
 
 def _members(questions: Questions, ids: Collection[str]) -> frozenset[str]:
-    chosen = [index for index, question in enumerate(questions.ids) if question in ids]
+    wanted = {_plain_id(question) for question in ids}
+    chosen = [index for index, question in enumerate(questions.ids) if _plain_id(question) in wanted]
     return question_members(questions.take(np.array(chosen, dtype=np.int64)))
 
 

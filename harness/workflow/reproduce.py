@@ -22,7 +22,7 @@ from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.registry import select
 from harness.retrieval.version import Store
 from harness.workflow.measured import Measured, measure_ranking
-from harness.workflow.outside import record_outside_look, remember_look
+from harness.workflow.outside import must_be_kept, record_outside_look, remember_look
 from harness.workflow.workspace import Workspace
 
 OK, OKISH, FAIL = "OK", "OKish", "FAIL"
@@ -199,9 +199,9 @@ def record_look(workspace: Workspace | None, recipe: Recipe, done: Reproduction)
     content = digest_json("recipe/1", recipe.model_dump()).removeprefix("sha256:")[:12]
     what = f"harness reproduce {recipe.name} ({content})"
     if workspace is None:
-        kept = remember_look(what, done.members)
+        must_be_kept(remember_look(what, done.members))
         later = "remembered for the workspaces of this user in which its questions are held out"
-        return f"not recorded: there is no workspace here to keep a ledger in{f'; {later}' if kept else ''}"
+        return f"not recorded: there is no workspace here to keep a ledger in; {later}"
     new = record_outside_look(
         workspace,
         what,

@@ -82,7 +82,7 @@ SEAL = [
 CLAIM = [*published(CLAIMS, "*.json"), *recorded(3)]
 JUDGE = [
     *published(f"{LOOKS}/questions", "*.json"),
-    *published(LOOKS, "*.json"),
+    *replaced(LOOKS, "*.json"),
     *replaced(RUN, "evidence.jsonl"),
     *replaced(RUN, "scores.json"),
     *recorded(4),
