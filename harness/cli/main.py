@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -31,7 +32,7 @@ from harness.cli import (
     versions,
 )
 from harness.cli.console import Console, flush_output
-from harness.errors import EXIT_CODES, HarnessError, environment_problem
+from harness.errors import EXIT_CODES, HarnessError, UsageProblem, environment_problem
 
 # read at import by libraries that no command imports before it runs: no telemetry, no prompts, no
 # oversubscribed cores
@@ -64,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; nothing that a user did wrong ends in a traceback."""
+    _prepare_output()
     try:
         with _stoppable():
             return _main(list(sys.argv[1:] if arguments is None else arguments))
@@ -105,7 +107,7 @@ def _main(arguments: list[str]) -> int:
         console = Console(as_json=options.json, quiet=options.quiet)
         if rest and not getattr(options, "takes_rest", False):
             parsing.refuse_rest(rest)
-        options.workspace = Path(getattr(options, "workspace", None) or Path.cwd())
+        options.workspace = Path(getattr(options, "workspace", None) or _here())
         return int(options.run(options, console))
     except HarnessError as error:
         console.error(error)
@@ -121,6 +123,23 @@ def _main(arguments: list[str]) -> int:
         return problem.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort: one line, exit code 1
         return _internal_error(error, console)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        fix = "change to a folder that is there, or give --workspace DIR"
+        raise UsageProblem("the current folder was removed", fix=fix) from None
+
+
+def _prepare_output() -> None:
+    """Make any output printable: one that is closed, and one whose encoding lacks a character."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _internal_error(error: BaseException, console: Console) -> int:

@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import harness
-from harness.errors import UsageProblem, did_you_mean, in_plain_words
+from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import Measure, parse_measure
 from harness.retrieval.registry import DEFAULT, VERSIONS, select
 from harness.retrieval.version import Configured, Engine
@@ -93,17 +94,38 @@ class Composer:
             UsageProblem: an unknown version, parameter or key (with the nearest one), a value of the wrong type,
                 or anything but the dev split.
         """
-        from hydra import compose
-        from hydra.errors import HydraException
         from omegaconf import OmegaConf
-        from omegaconf.errors import OmegaConfBaseException
 
         try:
-            composed = compose("config", overrides=[*self.search, *overrides])
-            value = OmegaConf.to_container(composed, resolve=True)
-        except (HydraException, OmegaConfBaseException) as error:
+            composed = self._composed(overrides)
+            if _settings_of(composed) != self._usual:
+                what = "a file of this workspace changes Hydra's own settings, which could name code to run"
+                raise UsageProblem(what, where="conf/", fix="remove what it says of hydra, and @package _global_")
+            ours = OmegaConf.masked_copy(composed, [key for key in composed if key != "hydra"])
+            value = OmegaConf.to_container(ours, resolve=True)
+        except HarnessError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever stops Hydra here was typed, or stands in a file of conf/
             raise as_problem(error, overrides) from None
         return validated(value if isinstance(value, dict) else {}, overrides if shown is None else shown)
+
+    @cached_property
+    def _usual(self) -> dict[str, Any]:
+        return _settings_of(self._composed([]))
+
+    def _composed(self, overrides: Sequence[str]) -> Any:
+        from hydra import compose
+
+        return compose("config", overrides=[*self.search, *overrides], return_hydra_config=True)
+
+
+def _settings_of(composed: Any) -> dict[str, Any]:
+    """Hydra's own settings in a composition, but for what tells of its overrides."""
+    from omegaconf import OmegaConf
+
+    found: Any = OmegaConf.to_container(composed.hydra, resolve=False)
+    job = {key: value for key, value in found["job"].items() if key != "override_dirname"}
+    return {**{key: value for key, value in found.items() if key not in ("overrides", "runtime")}, "job": job}
 
 
 @contextlib.contextmanager
@@ -198,8 +220,10 @@ def as_problem(error: Exception, overrides: Sequence[str]) -> UsageProblem:
         problem = _problem_of(override, text, chosen)
         if problem is not None:
             return problem
+    if isinstance(error, RecursionError):
+        text = "a file of conf/ names itself among its defaults"
     first = re.sub(r"\s+", " ", text.strip()).split(" See ")[0]
-    where = str(getattr(error, "override", None) or "")
+    where = str(getattr(error, "override", None) or (overrides[0] if len(overrides) == 1 else ""))
     what = f"the configuration cannot be composed: {first}"
     return UsageProblem(what, where=where, allowed=f"keys {', '.join(_KEYS)}")
 
@@ -208,7 +232,7 @@ def _problem_of(override: str, text: str, chosen: str) -> UsageProblem | None:
     """What is wrong with one override, if Hydra's message is about it."""
     key, _, value = override.partition("=")
     name = key.lstrip("+~")
-    if name == "retrieval" and f"retrieval/{value}" in text:
+    if name == "retrieval" and f"Could not find 'retrieval/{value}'" in text:
         hint = did_you_mean(value, VERSIONS)
         return UsageProblem(f"no retrieval version {value!r}", where=override, allowed=", ".join(VERSIONS), fix=hint)
     if name.startswith("retrieval.") and "not in struct" in text and name.removeprefix("retrieval.") in text:

@@ -29,7 +29,11 @@ from harness.workflow.systems import in_force, standard_measures
 from harness.workflow.workspace import Workspace, check_writable, git_state, now
 
 RESULT = "result.json"
-_FROM_RESULT = {"run", "benchmark", "version", "parameters", "fingerprint", "k", "questions", "slices"}  # is frozen
+# what is frozen of a result, and its kinds; a file in which they differ is damaged
+_FROM_RESULT: dict[str, type] = {
+    "run": str, "content": str, "benchmark": dict, "version": str, "parameters": dict, "fingerprint": str, "k": int,
+    "questions": int, "slices": dict,
+}  # fmt: skip
 _TIE_DEPTH = 1000
 _DIGITS = 12  # of the content digest, in a run's name
 
@@ -173,8 +177,15 @@ def _read(path: Path) -> DevRun | None:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    whole = isinstance(result, dict) and result.keys() >= _FROM_RESULT
-    return DevRun(path.parent, result) if whole else None
+    return DevRun(path.parent, result) if _is_whole(result) else None
+
+
+def _is_whole(result: Any) -> bool:
+    if not isinstance(result, dict) or any(not isinstance(result.get(key), of) for key, of in _FROM_RESULT.items()):
+        return False
+    named = {"name", "digest"} <= result["benchmark"].keys()
+    cells = result["slices"].get("candidate", {})
+    return named and isinstance(cells, dict) and isinstance(cells.get("all"), dict)
 
 
 def read_dev_run(workspace: Workspace, name: str) -> DevRun:

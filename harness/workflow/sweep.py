@@ -146,9 +146,7 @@ def _hydra_settings(composer: Composer, space: Space, jobs: Path) -> Any:
     Raises:
         UsageProblem: no such launcher is installed, or configuration names code to run.
     """
-    from hydra.errors import HydraException
     from hydra.types import RunMode
-    from omegaconf.errors import OmegaConfBaseException
 
     place = str(jobs.resolve()).replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
     own = [
@@ -166,9 +164,10 @@ def _hydra_settings(composer: Composer, space: Space, jobs: Path) -> Any:
             run_mode=RunMode.MULTIRUN,
             with_log_configuration=False,
         )
-    except (HydraException, OmegaConfBaseException) as error:
+        target = str(config.hydra.launcher.get("_target_"))
+    except Exception as error:  # noqa: BLE001 - whatever stops Hydra here was typed
         raise as_problem(error, space.launcher) from None
-    if not str(config.hydra.launcher.get("_target_")).startswith(_LAUNCHERS) or config.hydra.callbacks:
+    if not target.startswith(_LAUNCHERS) or config.hydra.callbacks:
         what = "configuration may choose among the installed launchers, and may not name code to run"
         raise UsageProblem(what, where="hydra.launcher", fix="remove _target_ and callbacks from conf/")
     return config

@@ -161,7 +161,6 @@ def _is_hydras(override: str) -> bool:
 def _choices(composer: Composer, overrides: Sequence[str]) -> dict[str, list[str]]:
     """Key → overrides to choose from."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
 
     parser = OverridesParser.create(config_loader=composer.hydra.config_loader)
     found: dict[str, list[str]] = {}
@@ -172,15 +171,29 @@ def _choices(composer: Composer, overrides: Sequence[str]) -> dict[str, list[str
             if not override.is_sweep_override():
                 found[key] = [text]
             elif override.is_discrete_sweep():
+                _refuse_endless(override.value(), text)
                 found[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
             else:
                 what = "an interval has no end of values to try"
                 raise UsageProblem(what, where=text, allowed="a list of values, or range(start,stop,step)")
-        except HydraException as error:
+        except HarnessError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever stops Hydra's parser here was typed
             raise as_problem(error, [text]) from None
         if not found[key]:
             raise UsageProblem("no value to try", where=text, fix="give at least one")
     return found
+
+
+def _refuse_endless(value: Any, text: str) -> None:
+    """Refuse a range that would fill the memory before its values could be counted, or that takes no step."""
+    from hydra.core.override_parser.types import RangeSweep
+
+    if not isinstance(value, RangeSweep) or value.start is None or value.stop is None:
+        return
+    if not value.step or abs((value.stop - value.start) / value.step) > 10 * MAX_TRIALS:
+        what = "the range takes no step" if not value.step else "the range has too many values"
+        raise UsageProblem(what, where=text, allowed=f"{MAX_TRIALS} values at most")
 
 
 def _first_of(

@@ -25,6 +25,25 @@ def test_own_configurations_are_found_in_any_folder(tmp_path: Path, name: str) -
     assert config.system.settings()["layers"] == ["raw"]
 
 
+OWN = {
+    "no YAML": b"version: bm25\nk1: [\n",
+    "no text": b"\xff\xfe",
+    "names itself": b"defaults: [mine]\n",
+    "makes an object": b"version: !!python/object/apply:os.getcwd []\n",
+    "changes Hydra's settings": b"# @package _global_\nhydra: {job_logging: {version: 1, handlers: {}}}\n",
+}
+
+
+@pytest.mark.parametrize("content", OWN.values(), ids=OWN)
+def test_own_configurations_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes) -> None:
+    """Whatever Hydra stumbles over in a file of the workspace is the file's fault, not the program's."""
+    (tmp_path / "retrieval").mkdir()
+    (tmp_path / "retrieval" / "mine.yaml").write_bytes(content)
+    with pytest.raises(UsageProblem) as caught:
+        compose_dev(None, ["retrieval=mine"], ONE, tmp_path)
+    assert "no retrieval version" not in caught.value.what
+
+
 def test_the_only_benchmark_is_chosen(tmp_path: Path) -> None:
     """Where one benchmark is imported nobody has to name it."""
     assert compose_dev("bm25", [], ["mine"], tmp_path).benchmark == "mine"
@@ -55,6 +74,8 @@ def test_measures_may_have_brackets(tmp_path: Path, written: str) -> None:
         ("benchmark=other", "no benchmark configuration 'other'", "benchmark.name=other"),
         ("benchmark.split=full", "dev questions only", "harness full"),
         ("k=0", "must be 1 or more", ""),
+        ("=3", "Config group override", ""),
+        ("benchmark=null", "Config group override", ""),
         ("retrieval.k1=abc", "must be a number", ""),
     ],
 )

@@ -19,6 +19,12 @@ import pytest
 
 GRID = ("dev", "-m", "--retrieval-version", "bm25", "retrieval.k1=0.6,1.2", "retrieval.layers=[raw],[raw,distill]")
 
+LOGGING = """\
+# @package _global_
+retrieval: {{version: bm25}}
+hydra: {{job_logging: {{version: 1, handlers: {{h: {{"()": os.mkdir, path: "{target}"}}}}, root: {{handlers: [h]}}}}}}
+"""
+
 
 def finished(desk: Any) -> list[str]:
     """Names of the finished dev runs."""
@@ -225,6 +231,24 @@ def test_configuration_that_names_code_is_refused(ready: Any) -> None:
     assert "may not name code" in done.err
     assert not (ready.root / "hacked").exists()
     assert finished(ready) == []
+
+
+@pytest.mark.parametrize("launcher", ["basic", "joblib"])
+def test_a_configuration_that_logs_with_code_is_refused(ready: Any, launcher: str) -> None:
+    """Python's logging calls what its configuration names, and a worker sets it up before the seal."""
+    own = ready.root / "conf" / "retrieval"
+    own.mkdir(parents=True)
+    (own / "mine.yaml").write_text(LOGGING.format(target=ready.root / "hacked"), encoding="utf-8")
+    done = ready.run("dev", "-m", "retrieval=mine", f"hydra/launcher={launcher}")
+    assert done.code == 2
+    assert "could name code to run" in done.err
+    assert not (ready.root / "hacked").exists()
+
+
+@pytest.mark.parametrize("override", ["~hydra/launcher", "hydra/launcher=null"])
+def test_no_launcher_at_all_is_refused(ready: Any, override: str) -> None:
+    """It is a mistake of the command line (2)."""
+    assert ready.run("dev", "-m", override, "k=6").code == 2
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,8 @@ def test_all_trials_that_cannot_be_made_are_named_at_once(composer: Composer) ->
         ("k=-1,10", "must be 1 or more"),
         ("k=1e5,10", "must be a whole number"),
         ("+new=1,2", "no key .new."),
+        ("retrieval.k1=range(0,1,0)", "no step"),
+        ("retrieval.k1=range(0,1000000000)", "too many values"),
         ("notanoverride", "not an override"),
     ],
 )
