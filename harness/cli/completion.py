@@ -28,7 +28,7 @@ to have it now, and in every shell from now on:
 def add(commands: Commands) -> None:
     """Add the command."""
     summary = "print the script that lets a shell complete commands, options and names"
-    parser = command(commands, "completion", run, summary, in_workspace=False, epilog=_INSTALL)
+    parser = command(commands, "completion", run, summary, epilog=_INSTALL)
     parser.add_argument("shell", choices=SHELLS, help=", ".join(SHELLS))
 
 

@@ -173,6 +173,28 @@ def closed_pipe(desk: Any, *arguments: str, unbuffered: bool = False) -> tuple[i
     return done.returncode, done.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_output_that_is_closed_is_no_error(desk: Any, closed: str) -> None:
+    """A command that was started without stdout or stderr has nobody to tell, and ends with its own code."""
+    command = f"{sys.executable} -m harness versions {closed}"
+    assert subprocess.run(["sh", "-c", command], cwd=desk.root).returncode == 0
+
+
+def test_a_terminal_that_lacks_characters_gets_others(desk: Any) -> None:
+    """Where the encoding is ASCII, what it lacks is escaped."""
+    done = desk.process("versions", "show", "bm25", PYTHONIOENCODING="ascii")
+    assert done.code == 0
+    assert done.out.isascii()
+
+
+def test_a_current_folder_that_was_removed_is_named(desk: Any) -> None:
+    """A mistake (2) with its mend, and no fault of the program."""
+    command = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m harness dev"
+    done = subprocess.run(["sh", "-c", command], cwd=desk.root, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--workspace DIR" in done.stderr
+
+
 @pytest.mark.parametrize("unbuffered", [False, True])
 def test_a_closed_pipe_is_no_error(desk: Any, unbuffered: bool) -> None:
     """Where `head` has closed the pipe a command ends quietly, with its own exit code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import Any
 
@@ -99,6 +100,17 @@ def test_a_dev_result_that_is_something_else(refused: Any, locked: Any, content:
     """A result file that is JSON and no dev result is refused as damaged."""
     next((locked.root / "runs" / "dev").glob("*/result.json")).write_text(content, encoding="utf-8")
     refused(locked, 2, "freeze", "latest", "--name", "a", says=("damaged",))
+
+
+@pytest.mark.parametrize(("key", "value"), [("benchmark", None), ("k", {}), ("slices", {}), ("version", 5)])
+def test_a_damaged_dev_run_stops_no_other(refused: Any, locked: Any, key: str, value: Any) -> None:
+    """A value of another kind makes its own run damaged, and is no matter of the run that is frozen."""
+    sound = next((locked.root / "runs" / "dev").glob("2*"))
+    damaged = shutil.copytree(sound, sound.with_name("20200101-000000-0123456789ab-000000"))
+    result = json.loads((damaged / "result.json").read_text(encoding="utf-8"))
+    (damaged / "result.json").write_text(json.dumps({**result, key: value}), encoding="utf-8")
+    assert locked.run("freeze", sound.name, "--name", "a").code == 0
+    refused(locked, 2, "freeze", damaged.name, "--name", "b", says=("damaged",))
 
 
 def test_a_missing_ledger(refused: Any, finished: Any) -> None:

@@ -147,9 +147,11 @@ def test_killed_there_the_same_command_goes_on(campaign: dict[str, list[Any]], c
     """It ends with the bytes of an undisturbed run, is judged once, and leaves nothing to clean by hand."""
     whole, trial = campaign[command][0], campaign[command][1 + number]
     stopped, restarted = trial["stopped"], trial["restarted"]
-    kinds = COMMANDS[command][2]
+    steps, kinds = COMMANDS[command][1:]
+    # once mirror.json has its name everything is done, and the one run is used
+    finished = command == "full" and number >= len(steps) - len(TIDY) - 1
     assert stopped["kinds"] == kinds[: len(stopped["kinds"])]
-    assert restarted["code"] == (12 if trial["boundary"] in TIDY else 0), restarted["said"]
+    assert restarted["code"] == (12 if finished else 0), restarted["said"]
     assert (restarted["kinds"], restarted["claims"]) == (kinds, whole["claims"])
     assert restarted["payloads"] == whole["payloads"]
     assert trial["different"] == []
