@@ -247,7 +247,7 @@ def _problem_of(override: str, text: str, chosen: str) -> UsageProblem | None:
         hint = f"did you mean retrieval.{name}?" if name in parameters else did_you_mean(name, _KEYS)
         return UsageProblem(f"no key {name!r}", where=override, allowed=", ".join(_KEYS), fix=hint)
     if name == "benchmark" and f"benchmark/{value}" in text:
-        return UsageProblem(f"no benchmark configuration {value!r}", where=override, fix=f"benchmark.name={value}")
+        return UsageProblem(f"no benchmark configuration {value[:80]!r}", where=override, fix=f"benchmark.name={value}")
     if name == "hydra/launcher" and f"hydra/launcher/{value}" in text:
         extra = _LAUNCHERS.get(value)
         fix = f"pip install 'retrieval-harness[{extra}]'" if extra else did_you_mean(value, _LAUNCHERS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import Measure, parse_measure
@@ -39,6 +39,16 @@ class SweepFile(BaseModel):
     sweep: dict[str, list[Any]] = Field(default_factory=dict)
     launcher: str = "basic"
     by: str | None = None
+
+    @field_validator("fixed", "sweep")
+    @classmethod
+    def _ours(cls, values: dict[str, Any]) -> dict[str, Any]:
+        for key, value in values.items():
+            if key.startswith("hydra"):
+                raise ValueError(f"{key} is a setting of Hydra's; the launcher has a key of its own, launcher: joblib")
+            if value == []:
+                raise ValueError(f"{key} has no value to try")
+        return values
 
 
 @dataclass(frozen=True)

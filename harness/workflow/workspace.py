@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -169,7 +170,8 @@ def check_identifier(identifier: str) -> None:
     """Refuse an id that could be a path or that a file system could misread."""
     if not IDENTIFIER.fullmatch(identifier):
         allowed = "lower-case letters, digits and hyphens, 64 at most"
-        raise UsageProblem(f"{identifier!r} is not an id", allowed=allowed, fix="harness prereg list shows the ids")
+        plain = re.sub(r"[^a-z0-9]+", "-", identifier.lower()).strip("-")[:64]
+        raise UsageProblem(f"{identifier!r} is not an id", allowed=allowed, fix=f"such as {plain or 'raw-only'}")
 
 
 def open_workspace(start: Path) -> Workspace:

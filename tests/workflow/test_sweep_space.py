@@ -141,6 +141,9 @@ def test_a_sweep_file_says_the_same_as_overrides(composer: Composer, workspace: 
         ("sweep:\n  k: 10\n", "sweep.k", ""),
         ("sweep: {k: [1, 2]}\nlauncher: 3\n", "launcher", ""),
         ("k: [1, 1e5]\n", "1e5", ""),
+        ("sweep: {hydra/launcher: [basic, joblib]}\n", "launcher: joblib", ""),
+        ("fixed: {hydra/launcher: joblib}\n", "launcher: joblib", ""),
+        ("sweep: {retrieval.k1: []}\n", "no value to try", ""),
     ],
 )
 def test_a_sweep_file_is_read_strictly(workspace: Workspace, text: str, message: str, fix: str) -> None:
