@@ -17,8 +17,9 @@ from typing import Any
 from harness.digest import digest_json
 from harness.errors import EnvironmentProblem, UsageProblem
 from harness.ledger import durable
-from harness.workflow.compose import Composer, as_problem
+from harness.workflow.compose import Composer
 from harness.workflow.dev import DevRun, finished_run, open_bench
+from harness.workflow.misconfigured import as_problem
 from harness.workflow.progress import SILENT, Progress
 from harness.workflow.sweep_space import Space, Trial
 from harness.workflow.trial import read_status, run_trial, status_file
