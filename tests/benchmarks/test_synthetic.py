@@ -82,7 +82,10 @@ def test_a_changed_data_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pat
         import_synthetic("changed")
 
 
-@pytest.mark.parametrize("content", [b"", b"not gzip", gzip.compress(b"[1,"), gzip.compress(b"\xff")], ids=repr)
+DAMAGED = {"empty": b"", "not gzip": b"not gzip", "cut": gzip.compress(b"[1,"), "no text": gzip.compress(b"\xff")}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_data_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes) -> None:
     """A data file that cannot be unpacked or parsed is told as a damaged installation."""
     (tmp_path / module.DATA_FILE).write_bytes(content)
