@@ -27,8 +27,7 @@ def sweep(workspace: Any, options: argparse.Namespace, console: Console) -> int:
         by, title = by or file.by, options.experiment
     overrides = prepared(options.retrieval_version, given, names(workspace.data))
     with composing(workspace.root / "conf") as composer:
-        console.progress("composing the trials")
-        space = plan(composer, overrides, by)
+        space = plan(composer, overrides, by, console.progress)
         done = run_sweep(workspace, composer, space, title, console.progress)
     note_elsewhere(done.elsewhere, console)
     console.progress("mirroring to MLflow")

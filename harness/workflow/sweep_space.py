@@ -15,6 +15,7 @@ from harness.evaluation.measure import Measure, parse_measure
 from harness.preregistration.strict_yaml import load_strict
 from harness.workflow.compose import Composer, DevConfig
 from harness.workflow.misconfigured import as_problem
+from harness.workflow.progress import SILENT, Progress
 from harness.workflow.systems import standard_measures
 from harness.workflow.workspace import Workspace, check_identifier
 
@@ -127,13 +128,14 @@ def _spelled(value: Any) -> str:
     return str(value) if str(value).replace("-", "").replace("_", "").isalnum() else f'"{text}"'
 
 
-def plan(composer: Composer, overrides: Sequence[str], by: str | None = None) -> Space:
+def plan(composer: Composer, overrides: Sequence[str], by: str | None = None, progress: Progress = SILENT) -> Space:
     """Every trial of a sweep, composed and checked.
 
     Args:
         composer: Hydra, set up.
         overrides: in Hydra's sweep syntax, prepared; a later one for the same key wins.
         by: the measure that orders the table, by default the first that all trials report.
+        progress: told how many trials are composed; Hydra takes a tenth of a second for each.
 
     Raises:
         UsageProblem: an override that cannot be read, or trials that cannot be composed; all of them are named.
@@ -148,11 +150,13 @@ def plan(composer: Composer, overrides: Sequence[str], by: str | None = None) ->
         what = f"the sweep would be {combinations} trials"
         raise UsageProblem(what, allowed=f"{MAX_TRIALS} at most", fix="sweep over fewer values, or in several sweeps")
     trials, problems = [], []
-    for number, chosen in enumerate(itertools.product(*choices.values()), start=1):
-        try:
-            trials.append(Trial(number, chosen, composer.compose(chosen)))
-        except HarnessError as error:
-            problems.append((chosen, error))
+    with progress.counting("composing", combinations, "trials") as advance:
+        for number, chosen in enumerate(itertools.product(*choices.values()), start=1):
+            try:
+                trials.append(Trial(number, chosen, composer.compose(chosen)))
+            except HarnessError as error:
+                problems.append((chosen, error))
+            advance(1)
     varied = tuple(key for key, values in choices.items() if len(values) > 1)
     if problems:
         raise _first_of(problems, combinations, varied)
