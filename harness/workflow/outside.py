@@ -97,12 +97,13 @@ def remember_look(
         what, members: as for `record_outside_look`.
         ids: question ids instead, where the texts are not known.
         entry: hash of the ledger entry that tells of the same look; the ledger that has it needs no other.
-        workspace: keeps it instead, for its own documents, where the user's folder cannot be written.
+        workspace: keeps it too, for its own documents, whatever becomes of the user's folder.
 
     Returns:
         Whether it is kept.
     """
     key, chosen = (IDS, sorted(set(map(_id_digest, ids)))) if ids else (SET, sorted(set(members)))
+    kept = False
     for place in (None, workspace) if workspace else (None,):
         try:
             folder = _folder(place)
@@ -112,8 +113,8 @@ def remember_look(
             durable.replace(folder / f"{name}.json", canonical_json({**look, "time": now()}).encode())
         except (HarnessError, OSError):
             continue
-        return True
-    return False
+        kept = True
+    return kept
 
 
 def must_be_kept(kept: bool) -> None:
@@ -175,7 +176,8 @@ def adopt_looks(
             continue  # a help, as the user's witness is; what is damaged is no reason to refuse work
         seen = wanted & touched
         if origin not in own and seen and not seen <= told[what, late]:
-            record_outside_look(workspace, what, touched, seen=time)
+            if record_outside_look(workspace, what, touched, seen=time) is None:
+                continue  # remembered twice, by the user and by the workspace
             progress(f"recorded as an outside look at the held-out questions: {what}, {time}")
 
 
