@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from harness.errors import HarnessError
 from harness.evaluation.measure import parse_measure
-from harness.evaluation.statistics.bounds import PROCEDURE
+from harness.evaluation.statistics.bounds import CORRECTIONS, PROCEDURE
 
 IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -52,8 +52,8 @@ def _day(value: str) -> str:
 
 
 def _known_procedure(value: str) -> str:
-    if value != PROCEDURE:
-        raise ValueError(f"no procedure {value!r}; there is {PROCEDURE}")
+    if value not in CORRECTIONS:
+        raise ValueError(f"no procedure {value!r}; there are {', '.join(CORRECTIONS)}")
     return value
 
 

@@ -118,15 +118,15 @@ def judge(document: Preregistration, comparisons: Sequence[Comparison], look: in
 
 
 def _judge_clause(clause: Clause, comparison: Comparison, alpha_rollback: float) -> Judged:
-    paired, rho = comparison.paired, comparison.rho
+    paired, rho, procedure = comparison.paired, comparison.rho, comparison.procedure
     if comparison.interval is None:
         return Judged(clause, comparison, None, None, None)
     return Judged(
         clause,
         comparison,
-        upper_rollback=upper_bound(paired, alpha_rollback, rho),
-        p_pass=p_above(paired, float(clause.pass_above), rho),
-        p_rollback=p_below(paired, float(clause.rollback_below), rho),
+        upper_rollback=upper_bound(paired, alpha_rollback, rho, procedure),
+        p_pass=p_above(paired, float(clause.pass_above), rho, procedure),
+        p_rollback=p_below(paired, float(clause.rollback_below), rho, procedure),
     )
 
 

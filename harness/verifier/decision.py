@@ -8,12 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .bounds import detectable_effect, lower_bound, p_not_above, p_not_below, summarise, upper_bound
+from .bounds import CORRECTIONS, detectable_effect, lower_bound, p_not_above, p_not_below, summarise, upper_bound
 from .measures import Evidence
 from .reading import DamageError, items, mapping, number, show, text
 from .runfiles import Question, Scores
 
-PROCEDURE = "cluster-t+tango/1"
 TOLERANCE = 1e-9
 """Careful computations of one number agree within this; a bound this close to a threshold decides nothing."""
 
@@ -113,6 +112,7 @@ def clauses(
     """
     promised = rules(document)
     rho = number(document.get("rho_plan"), "document: rho_plan", 0.0, 1.0)
+    correction = CORRECTIONS[text(document.get("procedure"), "document: procedure")]
     computed = []
     for rule in promised:
         if rule.measure not in scores:
@@ -126,7 +126,7 @@ def clauses(
             if question.heldout and before is not None and after is not None
             if in_slice(rule.slice, question, facts)
         ]
-        computed.append(_clause(rule, pairs, alpha, alpha / len(promised), rho))
+        computed.append(_clause(rule, pairs, alpha, alpha / len(promised), rho, correction))
     return computed
 
 
@@ -192,11 +192,11 @@ def clause_differences(recorded: object, computed: Clause, where: str) -> list[s
     ]
 
 
-def _clause(rule: Rule, pairs: Sequence[_Pair], alpha: float, share: float, rho: float) -> Clause:
+def _clause(rule: Rule, pairs: Sequence[_Pair], alpha: float, share: float, rho: float, correction: float) -> Clause:
     if not pairs:
         return Clause(*rule, 0, 0, 0.0, False, None, None, None, None, None, None, None, None, 0, 0, 0, None)
     differences = [pair.after - pair.before for pair in pairs]
-    sample = summarise(differences, [pair.cluster for pair in pairs], rho)
+    sample = summarise(differences, [pair.cluster for pair in pairs], rho, correction)
     wins = sum(difference > _NOISE for difference in differences)
     losses = sum(difference < -_NOISE for difference in differences)
     bare = Clause(

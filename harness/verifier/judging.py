@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .decision import PROCEDURE, TOLERANCE, Clause, clause_differences, clauses, decide, rules
+from .bounds import CORRECTIONS
+from .decision import TOLERANCE, Clause, clause_differences, clauses, decide, rules
 from .lineage import Lineage, Stage
 from .measures import Evidence, Measure, parse_measure, question_score
 from .reading import DamageError, items, mapping, show
@@ -63,7 +64,7 @@ def check_decision(lineage: Lineage, run: Run, measured: Finding) -> Finding:
     if lineage.verdict is None or lineage.seal is None or lineage.document is None or lineage.alpha is None:
         return Finding([], "not judged yet", skipped=True)
     document, verdict = lineage.document, lineage.verdict.payload
-    for key, known in (("procedure", (PROCEDURE,)), ("decide_on", ("bounds", "estimate"))):
+    for key, known in (("procedure", tuple(CORRECTIONS)), ("decide_on", ("bounds", "estimate"))):
         if document.get(key) not in known:
             what = f"{key} {show(document.get(key))} is unknown here, known: {', '.join(known)}"
             return Finding([], what, skipped=True)

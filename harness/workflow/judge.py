@@ -127,6 +127,7 @@ def registered_comparisons(
             clusters=questions.clusters,
             alpha=alpha_k,
             rho=float(document.model.rho_plan),
+            procedure=document.model.procedure,
             members=heldout & in_slice(clause.slice, questions, labels, tuple(partitions)),
             slice_name=clause.slice,
         )

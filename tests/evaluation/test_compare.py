@@ -9,7 +9,8 @@ from harness.errors import UsageProblem
 from harness.evaluation.compare import Comparison, compare
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.scores import Scores
-from harness.evaluation.statistics.bounds import lower_bound, minimum_detectable, pair, upper_bound
+from harness.evaluation.statistics.bounds import lower_bound, pair, upper_bound
+from harness.evaluation.statistics.planning import detectable
 
 R = parse_measure("R@10")
 NAN = math.nan
@@ -47,7 +48,7 @@ def test_the_interval_is_the_pair_of_bounds():
         lower_bound(same, 0.05, 0.01),
         upper_bound(same, 0.05, 0.01),
     )
-    assert found.mde == minimum_detectable(same, 0.05, 0.01)
+    assert found.mde == detectable(same.deviation, same.sizes, 0.05, 0.01)
     assert found.interval.lower < found.estimate < found.interval.upper
 
 
@@ -143,3 +144,26 @@ def test_one_layer_against_two_on_locomo(evaluated, locomo):
         assert found.paired.n == 1785
         assert (found.interval.lower > 0.02) == (credit == "raw")
         assert (found.interval.upper < 0) == (credit == "source")
+
+
+@pytest.mark.parametrize(
+    ("clusters", "words"),
+    [(["a", "b"], "3 questions and 2 clusters"), (["a", "", "b"], "'q1' has no cluster"), ([], "and 0 clusters")],
+)
+def test_every_question_needs_a_cluster(clusters, words):
+    """Clusters that are missing for some questions are named, and never guessed."""
+    with pytest.raises(UsageProblem, match=words):
+        compared([0, 0, 0], [1, 0, 1], clusters=clusters)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_very_few_questions_have_an_estimate_and_no_bounds(n):
+    """One, two or four questions give a change and what one of them is worth, and nothing is tested."""
+    found = compared([0.0] * n, [1.0] * n)
+    assert (found.estimate, found.one_flip, found.interval, found.mde) == (1.0, 1 / n, None, None)
+
+
+def test_a_difference_that_is_the_same_everywhere_has_width():
+    """Constant differences have no spread between clusters, and the score bound still leaves room."""
+    found = compared([0.0] * 40, [0.25] * 40, clusters=[str(i % 8) for i in range(40)])
+    assert found.interval.lower < 0.25 < found.interval.upper

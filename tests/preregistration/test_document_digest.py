@@ -43,7 +43,7 @@ guards:
   - {measure: R@10, slice: multi-hop, drop: 0.05}
 alpha: 0.05
 rho_plan: 0.01
-procedure: cluster-t+tango/1
+procedure: cluster-t+tango/2
 decide_on: bounds
 expect: {low: 0.01, high: 0.08}
 outside_looks: [a published figure]
@@ -65,7 +65,7 @@ SAME = {
         text.replace(", tie_rule: ordinal", "")
         .replace("k1: 1.2", "b: 0.75")
         .replace(", unit: chunks", "")
-        .replace("alpha: 0.05\nrho_plan: 0.01\nprocedure: cluster-t+tango/1\ndecide_on: bounds\n", "")
+        .replace("alpha: 0.05\nrho_plan: 0.01\nprocedure: cluster-t+tango/2\ndecide_on: bounds\n", "")
     ),
     "quotes": lambda text: text.replace("id: raw-only", "id: 'raw-only'"),
     "another spelling of a measure": lambda text: text.replace("nDCG(credit=source)", "nDCG( credit = source )"),

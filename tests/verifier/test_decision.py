@@ -113,6 +113,7 @@ DOCUMENT = {
     "primary": [{"measure": "R@1", "slice": "all"}],
     "guards": [{"measure": "R@1", "slice": "temporal", "drop": 0.03}],
     "rho_plan": 0.0,
+    "procedure": "cluster-t+tango/2",
 }
 
 

@@ -1,21 +1,31 @@
 """One-sided bounds on a mean paired difference, honest both between and within conversations.
 
-Procedure ``cluster-t+tango/1``: of a cluster-robust t bound and a Tango (1998) score bound on effective counts
-the wider one counts. The first sees differences between clusters, the second sees sparse and all-zero
-differences, where the first has no width.
+Of a cluster-robust t bound and a Tango (1998) score bound on effective counts the wider one counts. The first sees
+differences between clusters, the second sees sparse and all-zero differences, where the first has no width.
+
+Counts of questions are whole numbers, and the score bound takes them for continuous. Procedure
+``cluster-t+tango/2`` therefore counts a quarter of a question less than was seen (an intermediate continuity
+correction, Laud 2017); ``cluster-t+tango/1`` does not, and is wrong up to 6.2 times in a hundred instead of 5.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-PROCEDURE = "cluster-t+tango/1"
+FloatArray = NDArray[np.float64] | np.float64
+
+CORRECTIONS: Mapping[str, float] = MappingProxyType({"cluster-t+tango/1": 0.0, "cluster-t+tango/2": 0.25})
+"""Procedure → what it takes off the observed difference, in questions, before the score is judged."""
+
+PROCEDURE = "cluster-t+tango/2"
+"""The procedure of a document that names none."""
 
 MIN_EFFECTIVE_CLUSTERS = 5.0
 """Below this a cluster-robust t is not to be trusted (Carter, Schnepel & Steigerwald 2017)."""
@@ -65,10 +75,20 @@ class Paired:
         return self.effective_clusters >= MIN_EFFECTIVE_CLUSTERS
 
     def design_effect(self, rho: float) -> float:
-        """Variance inflation at within-cluster correlation rho: ``max(1, 1 + (n̄ (1 + CV²) - 1) rho)`` (Kish 1965)."""
-        mean = self.sizes.mean()
-        variation = self.sizes.var() / mean**2
-        return max(1.0, float(1 + (mean * (1 + variation) - 1) * rho))
+        """Variance inflation at within-cluster correlation ``rho``; see `design_effect`."""
+        return design_effect(self.sizes, rho)
+
+
+def design_effect(sizes: NDArray[np.int64] | FloatArray, rho: float) -> float:
+    """Variance inflation of a mean over clusters: ``max(1, 1 + (n̄ (1 + CV²) - 1) rho)`` (Kish 1965).
+
+    Args:
+        sizes: int64 (n_clusters), questions a cluster.
+        rho: within-cluster correlation.
+    """
+    mean = sizes.mean()
+    variation = sizes.var() / mean**2
+    return max(1.0, float(1 + (mean * (1 + variation) - 1) * rho))
 
 
 def pair(differences: NDArray[np.float64], clusters: NDArray[np.int64]) -> Paired:
@@ -108,15 +128,28 @@ def cluster_error(paired: Paired) -> float:
     return math.sqrt(groups / (groups - 1) * float((residuals**2).sum())) / paired.n
 
 
-def lower_bound(paired: Paired, alpha: float, rho: float) -> float:
-    """One-sided lower bound at error rate ``alpha``, correlation up to ``rho`` allowed for."""
+def lower_bound(paired: Paired, alpha: float, rho: float, procedure: str = PROCEDURE) -> float:
+    """One-sided lower bound at error rate ``alpha``, correlation up to ``rho`` allowed for.
+
+    Args:
+        paired: the comparison, over at least two clusters. Below five effective ones no bound is to be trusted:
+            `Paired.testable` says so, and it is the caller's to ask.
+        alpha: one-sided error rate, above 0 and below a half.
+        rho: within-cluster correlation, 0 to 1.
+        procedure: one of `CORRECTIONS`.
+
+    Raises:
+        ValueError: a rate out of range, or one cluster only.
+    """
+    _check(paired, rho, alpha)
     t = float(stdtrit(len(paired.sizes) - 1, 1 - alpha))
-    return max(-1.0, min(paired.estimate - t * cluster_error(paired), _tango_lower(*_effective(paired, rho), alpha)))
+    by_score = _tango_lower(_effective(paired, rho, procedure), alpha)
+    return max(-1.0, min(paired.estimate - t * cluster_error(paired), by_score))
 
 
-def upper_bound(paired: Paired, alpha: float, rho: float) -> float:
+def upper_bound(paired: Paired, alpha: float, rho: float, procedure: str = PROCEDURE) -> float:
     """One-sided upper bound, the mirror image of `lower_bound`."""
-    return -lower_bound(mirrored(paired), alpha, rho)
+    return -lower_bound(mirrored(paired), alpha, rho, procedure)
 
 
 def mirrored(paired: Paired) -> Paired:
@@ -127,15 +160,33 @@ def mirrored(paired: Paired) -> Paired:
     )  # fmt: skip
 
 
-def p_above(paired: Paired, threshold: float, rho: float) -> float:
-    """One-sided p-value of the hypothesis that the true difference is at most ``threshold``."""
-    score = tango_statistic(*_effective(paired, rho), threshold)
+def p_above(paired: Paired, threshold: float, rho: float, procedure: str = PROCEDURE) -> float:
+    """One-sided p-value of the hypothesis that the true difference is at most ``threshold``.
+
+    Args:
+        paired, rho, procedure: as for `lower_bound`.
+        threshold: a difference, in [-1, 1].
+
+    Raises:
+        ValueError: as for `lower_bound`.
+    """
+    _check(paired, rho)
+    score = _effective(paired, rho, procedure).statistic(threshold)
     return max(_p_cluster(paired, threshold), float(ndtr(-score)))
 
 
-def p_below(paired: Paired, threshold: float, rho: float) -> float:
+def p_below(paired: Paired, threshold: float, rho: float, procedure: str = PROCEDURE) -> float:
     """One-sided p-value of the hypothesis that the true difference is at least ``threshold``."""
-    return p_above(mirrored(paired), -threshold, rho)
+    return p_above(mirrored(paired), -threshold, rho, procedure)
+
+
+def _check(paired: Paired, rho: float, alpha: float | None = None) -> None:
+    if len(paired.sizes) < 2:
+        raise ValueError("one cluster: nothing can be tested")
+    if not 0 <= rho <= 1:
+        raise ValueError(f"rho {rho} is no correlation from 0 to 1")
+    if alpha is not None and not 0 < alpha < 0.5:
+        raise ValueError(f"alpha {alpha} is no error rate above 0 and below 0.5")
 
 
 def _p_cluster(paired: Paired, threshold: float) -> float:
@@ -146,49 +197,66 @@ def _p_cluster(paired: Paired, threshold: float) -> float:
     return float(stdtr(len(paired.sizes) - 1, -distance / error))
 
 
-def minimum_detectable(paired: Paired, alpha: float, rho: float, power: float = POWER) -> float:
-    """The true difference that is found with the given power: ``(t_1-α + t_power) σ √(D / n)``."""
-    freedom = len(paired.sizes) - 1
-    quantiles = float(stdtrit(freedom, 1 - alpha)) + float(stdtrit(freedom, power))
-    return quantiles * paired.deviation * math.sqrt(paired.design_effect(rho) / paired.n)
-
-
-def best_lower_bound(sizes: NDArray[np.int64], alpha: float, rho: float) -> float:
+def best_lower_bound(sizes: NDArray[np.int64], alpha: float, rho: float, procedure: str = PROCEDURE) -> float:
     """The floor: the lower bound of a comparison in which not one question differs."""
     n = int(sizes.sum())
     still = Paired(n, sizes, np.zeros(len(sizes)), 0.0, 0.0, 0, 0, n, 0.0)
-    return lower_bound(still, alpha, rho)
+    return lower_bound(still, alpha, rho, procedure)
 
 
-def _effective(paired: Paired, rho: float) -> tuple[float, float, float]:
-    """Gains, losses and questions divided by the design effect."""
+@dataclass(frozen=True)
+class _Counts:
+    """Gains, losses, questions and the continuity correction, all divided by the design effect."""
+
+    gains: float
+    losses: float
+    n: float
+    correction: float
+
+    def statistic(self, difference: float) -> float:
+        return tango_statistic(self.gains, self.losses, self.n, difference, self.correction)
+
+
+def _effective(paired: Paired, rho: float, procedure: str) -> _Counts:
     design = paired.design_effect(rho)
-    return paired.gains / design, paired.losses / design, paired.n / design
+    correction = CORRECTIONS[procedure] / design
+    return _Counts(paired.gains / design, paired.losses / design, paired.n / design, correction)
 
 
-def tango_statistic(gains: float, losses: float, n: float, difference: float) -> float:
-    """Tango's score statistic for a paired difference; positive where the data lie above ``difference``.
+def tango_statistic(gains: float, losses: float, n: float, difference: float, correction: float = 0.0) -> float:
+    """Tango's score statistic for one comparison; see `tango_statistics`."""
+    return float(tango_statistics(np.float64(gains), np.float64(losses), n, difference, correction))
+
+
+def tango_statistics(
+    gains: FloatArray, losses: FloatArray, n: float, difference: float, correction: float = 0.0
+) -> FloatArray:
+    """Tango's (1998) score statistics for paired differences; positive where the data lie above ``difference``.
 
     Args:
-        gains, losses, n: counts, which may be fractions.
+        gains, losses: float64 of one shape, counts, which may be fractions.
+        n: pairs, which may be a fraction too.
         difference: the hypothetical true difference, in [-1, 1].
+        correction: what is taken off the observed difference, in pairs (Laud 2017); 0.5 is Yates's.
     """
     a = 2 * n
     b = -gains - losses + (2 * n - gains + losses) * difference
     c = -losses * difference * (1 - difference)
-    q = (math.sqrt(max(0.0, b * b - 4 * a * c)) - b) / (2 * a)
+    q = (np.sqrt(np.maximum(0.0, b * b - 4 * a * c)) - b) / (2 * a)
     variance = n * (2 * q + difference * (1 - difference))
-    distance = gains - losses - n * difference
-    if variance <= _TINY:
-        return 0.0 if abs(distance) <= _TINY else math.copysign(math.inf, distance)
-    return distance / math.sqrt(variance)
+    distance = gains - losses - n * difference - correction
+    flat = variance <= _TINY
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistics = distance / np.sqrt(np.where(flat, 0.0, variance))
+    # no width and no distance is no evidence, not a missing number
+    return np.where(flat & (np.abs(distance) <= _TINY), 0.0, statistics)
 
 
-def _tango_lower(gains: float, losses: float, n: float, alpha: float) -> float:
+def _tango_lower(counts: _Counts, alpha: float) -> float:
     """The difference below the estimate at which the score statistic reaches the normal quantile."""
     target = float(ndtri(1 - alpha))
-    estimate = (gains - losses) / n
-    return _bisect(lambda difference: tango_statistic(gains, losses, n, difference) - target, -1.0, estimate)
+    estimate = (counts.gains - counts.losses) / counts.n
+    return _bisect(lambda difference: counts.statistic(difference) - target, -1.0, estimate)
 
 
 def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
