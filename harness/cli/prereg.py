@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from harness.cli import plan
 from harness.cli.console import Console, table
 from harness.cli.parsing import Commands, command, group
+
+if TYPE_CHECKING:
+    from harness.preregistration.forecast import Forecast
 
 
 def add(commands: Commands) -> None:
@@ -39,6 +44,7 @@ def add(commands: Commands) -> None:
     abandon = command(prereg, "abandon", run_abandon, "give a locked document up", exits=(3,))
     abandon.add_argument("id", help="the document's id")
     abandon.add_argument("--reason", required=True, help="why; it stays on record")
+    plan.add(prereg)
     command(prereg, "list", run_list, "list the documents and how far they are", exits=(3,))
     show = command(prereg, "show", run_show, "show a document with every default filled in")
     show.add_argument("id", help="the document's id or path")
@@ -74,6 +80,7 @@ def run_check(options: argparse.Namespace, console: Console) -> int:
     """Check a document."""
     from harness.errors import UsageProblem
     from harness.preregistration.check import refusals
+    from harness.preregistration.plain import plain_words
     from harness.workflow.lock import check_document
     from harness.workflow.workspace import open_workspace
 
@@ -81,7 +88,8 @@ def run_check(options: argparse.Namespace, console: Console) -> int:
     checked = check_document(workspace, options.id)
     in_the_way = refusals(checked.findings, None)
     say = "cannot be locked as it is" if in_the_way else "can be locked"
-    lines = [f"{checked.document.id}: {say}", ""]
+    words = plain_words(checked.document, checked.evidence, checked.planned)
+    lines = [f"{checked.document.id}: {say}", "", *words, "", *_scenario_lines(checked.planned)]
     for item in checked.findings:
         lines.append(f"{console.paint(item.kind, item.kind.ljust(7))}  {item.subject}: {item.says}")
         if item.fix and item.kind == "refused":
@@ -96,10 +104,27 @@ def run_check(options: argparse.Namespace, console: Console) -> int:
     value = {
         "id": checked.document.id, "digest": checked.document.digest, "lockable": not in_the_way,
         "look": checked.evidence.look, "alpha_k": checked.evidence.alpha_k,
+        "words": words,
+        "forecast": checked.planned.as_mapping() if checked.planned else None,
+        "scenarios": [asdict(item) for item in checked.planned.scenarios] if checked.planned else [],
         "findings": [vars(item) for item in checked.findings],
     }  # fmt: skip
     console.result(value, lines)
     return UsageProblem.exit_code if in_the_way else 0
+
+
+def _scenario_lines(planned: Forecast | None) -> list[str]:
+    from harness.reporting.words import points
+
+    if planned is None:
+        return []
+    rows = [
+        [item.name, points(item.difference), *(f"{100 * chance:.0f} %" for chance in chances)]
+        for item in planned.scenarios
+        for chances in [(item.passes, item.undecided, item.rollbacks)]
+    ]
+    head = ["if the truth is", "points", "PASS", "INCONCLUSIVE", "ROLLBACK"]
+    return [*table(head, rows, text_columns=1), ""]
 
 
 def run_lock(options: argparse.Namespace, console: Console) -> int:

@@ -2,75 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.errors import did_you_mean
-from harness.evaluation.measure import Measure
-from harness.evaluation.slices import CONVERSATION
-from harness.evaluation.statistics.bounds import MIN_EFFECTIVE_CLUSTERS, Paired, best_lower_bound, lower_bound
-from harness.preregistration.document import Clause, Preregistration
+from harness.preregistration.clause_check import check_clauses, points
+from harness.preregistration.document import Preregistration
 from harness.preregistration.draft import TODO
-from harness.preregistration.rule import TOLERANCE
+from harness.preregistration.evidence import FINE, NOTED, REFUSED, Evidence, Finding
+from harness.preregistration.forecast import Forecast, Scenario, forecast
 
-REFUSED, NOTED, FINE = "refused", "noted", "fine"
+LEAST_POWER, GOOD_POWER = 0.5, 0.8
+"""Chance of PASS: refused where it is below the first at the most that can be hoped for, unless a ROLLBACK is as
+likely; noted where it is below the second at what is hoped for."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One result of the check.
+def check(document: Preregistration, evidence: Evidence, planned: Forecast | None = None) -> list[Finding]:
+    """Everything that speaks for or against locking the document as it is.
 
-    Attributes:
-        kind: ``refused`` (no lock), ``noted`` (worth knowing) or ``fine``.
-        subject: what was looked at, in a few words.
-        says: one plain sentence.
-        fix: what to change, if anything.
-        may_acknowledge: whether a reason on record lets the lock go ahead all the same.
+    Args:
+        document: what is promised.
+        evidence: what is known.
+        planned: the forecast, where it was made already.
     """
-
-    kind: str
-    subject: str
-    says: str
-    fix: str = ""
-    may_acknowledge: bool = False
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a check looks at besides the document; nothing in it comes from a held-out label but counts.
-
-    Attributes:
-        manifest: the benchmark's manifest.
-        look: number of the next look at this held-out set.
-        alpha_k: error rate of that look.
-        in_force: identity (version and parameters) of the version in force.
-        fingerprints: what baseline and candidate do now.
-        frozen: the frozen dev result that the candidate names, or None.
-    """
-
-    manifest: Mapping[str, Any]
-    look: int
-    alpha_k: float
-    in_force: Mapping[str, Any]
-    fingerprints: Mapping[str, str]
-    frozen: Mapping[str, Any] | None
-
-
-def check(document: Preregistration, evidence: Evidence) -> list[Finding]:
-    """Everything that speaks for or against locking the document as it is."""
+    planned = planned or forecast(document, evidence)
     findings = [
         *_check_words(document),
         *_check_benchmark(document, evidence),
         *_check_systems(document, evidence),
         *_check_rehearsal(document, evidence),
     ]
-    for clause in document.clauses:
-        findings += _check_clause(document, clause, evidence)
+    findings += check_clauses(document, evidence, planned)
+    undecidable = any(item.kind == REFUSED and item.may_acknowledge for item in findings)
+    if planned is not None and document.model.decide_on == "bounds" and not undecidable:
+        findings += _check_power(document, evidence, planned)
     if evidence.look > 1:
         says = (
             f"this is look {evidence.look} at these held-out questions, so each bound is taken at "
@@ -85,20 +49,30 @@ def refusals(findings: list[Finding], acknowledged: str | None) -> list[Finding]
     return [item for item in findings if item.kind == REFUSED and not (acknowledged and item.may_acknowledge)]
 
 
-def slice_sizes(manifest: Mapping[str, Any], measure: Measure, name: str) -> dict[str, int] | None:
-    """Held-out questions with a score, by cluster, or None if there is no such slice."""
-    table = manifest["slices" if measure.adversarial == "in" else "slices_answerable"]
-    slices = table.get("heldout", {})
-    if name.startswith(CONVERSATION):
-        wanted = name.removeprefix(CONVERSATION)
-        cells = {c: cell for c, cell in slices.get("all", {}).items() if c == wanted} or None
-    else:
-        cells = slices.get(name)
-    if cells is None:
-        return None if name not in manifest["slices"].get("heldout", {}) else {}
-    # columns of the manifest's counts: all, with repaired, with published, with overlaid evidence
-    column = 0 if measure.empty != "skip" else 1 + ("repaired", "published", "overlay").index(measure.evidence)
-    return {cluster: cell[column] for cluster, cell in cells.items() if cell[column] > 0}
+def _check_power(document: Preregistration, evidence: Evidence, planned: Forecast) -> list[Finding]:
+    """Whether PASS is likely at the gain that is hoped for, and possible at the most that can be hoped for."""
+    hoped, hopeful, expected = planned.hoped, planned.hopeful, document.model.expect is not None
+    source = "the middle of what you expect" if expected else "what dev showed, shrunk for its trials"
+    says = _power_words(hoped, source)
+    if evidence.rehearsal is not None and not evidence.rehearsal.seen(0).any():
+        still = f"not one of {len(evidence.rehearsal.seen(0))} dev questions differs, so how many will is hardly known"
+        return [Finding(NOTED, "power", f"{still}; {says}")]
+    if planned.likely.rollbacks >= LEAST_POWER:
+        says = f"dev points the other way: ROLLBACK is forecast in {100 * planned.likely.rollbacks:.0f} % of cases"
+        return [Finding(NOTED, "power", f"{says}; {_power_words(hoped, source)}")]
+    if hopeful.passes < LEAST_POWER:
+        most = "the most that you expect" if expected else "as much as dev leaves plausible"
+        fix = "claim less, drop a guard, or find more questions: harness prereg plan"
+        says = f"even {_power_words(hopeful, most)}: most likely it decides nothing"
+        return [Finding(REFUSED, "power", says, fix, may_acknowledge=True)]
+    if hoped.passes < GOOD_POWER:
+        return [Finding(NOTED, "power", f"{says}; {100 * GOOD_POWER:.0f} % is usual")]
+    return [Finding(FINE, "power", says)]
+
+
+def _power_words(truth: Scenario, source: str) -> str:
+    gain = points(truth.difference)
+    return f"if the true gain is {gain} points, {source}, the run says PASS in {100 * truth.passes:.0f} % of cases"
 
 
 def _check_words(document: Preregistration) -> list[Finding]:
@@ -134,7 +108,7 @@ def _check_systems(document: Preregistration, evidence: Evidence) -> list[Findin
         says = "baseline and candidate are the same version with the same parameters"
         findings.append(Finding(REFUSED, "systems", says, "change a parameter of the candidate"))
     elif document.baseline.scoring() == document.candidate.scoring():
-        findings.append(_ties_only(document))
+        findings.append(_ties_only(document, evidence))
     if document.baseline.identity() != evidence.in_force:
         force = evidence.in_force
         settings = ", ".join(f"{key}={value}" for key, value in force["parameters"].items())
@@ -147,13 +121,15 @@ def _check_systems(document: Preregistration, evidence: Evidence) -> list[Findin
     return findings or [Finding(FINE, "systems", "the baseline is the version in force; both behave as registered")]
 
 
-def _ties_only(document: Preregistration) -> Finding:
+def _ties_only(document: Preregistration, evidence: Evidence) -> Finding:
     says = (
         "both systems give every document the same score and differ in the order of exact ties only, so that hardly "
         "any ranking can change"
     )
     if document.model.claim.superior is None:
         return Finding(NOTED, "ties", f"{says}; that nothing is lost is the one claim that can be decided")
+    if evidence.rehearsal is not None and evidence.rehearsal.reach[0] is not None:
+        return Finding(NOTED, "ties", says)  # the reach says it in figures, and refuses
     fix = "claim non_inferior: the largest loss that you would tolerate"
     return Finding(REFUSED, "ties", f"{says}: a claim of superiority cannot pass", fix, may_acknowledge=True)
 
@@ -178,7 +154,19 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
         more = f"{fix} (add 'measures=[{','.join(missing)}]' to harness dev)"
         return [Finding(REFUSED, "rehearsal", says, more, may_acknowledge=True)]
     rehearsed = Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")
-    return [rehearsed, *_check_near_duplicates(evidence.frozen)]
+    return [*_check_movement(evidence), rehearsed, *_check_near_duplicates(evidence.frozen)]
+
+
+def _check_movement(evidence: Evidence) -> list[Finding]:
+    """Whether the candidate does anything: a full run in which no ranking moves measures nothing, and costs a look."""
+    rehearsal = evidence.rehearsal
+    if rehearsal is None or rehearsal.moved:
+        return []
+    says = (
+        f"not one of {len(rehearsal.categories)} dev questions is ranked differently; a full run in which nothing "
+        "moves is INADMISSIBLE, and spends the look"
+    )
+    return [Finding(REFUSED, "movement", says, "look for a version that changes rankings on dev", may_acknowledge=True)]
 
 
 def _check_near_duplicates(frozen: Mapping[str, Any]) -> list[Finding]:
@@ -188,55 +176,3 @@ def _check_near_duplicates(frozen: Mapping[str, Any]) -> list[Finding]:
     pairs = " and ".join(f"{count} pairs of {kind}" for kind, count in found.items())
     says = f"{pairs} are nearly the same in dev and held-out: what was tuned on one is known of the other"
     return [Finding(NOTED, "near duplicates", says)]
-
-
-def _check_clause(document: Preregistration, clause: Clause, evidence: Evidence) -> list[Finding]:
-    subject = f"{clause.kind} {clause.measure} in {clause.slice}"
-    sizes = slice_sizes(evidence.manifest, clause.measure, clause.slice)
-    if not sizes:
-        known = sorted(evidence.manifest["slices"].get("heldout", {}))
-        says = f"no held-out question of a slice {clause.slice!r} has a score; slices: {', '.join(known)}"
-        return [Finding(REFUSED, subject, says, did_you_mean(clause.slice, known))]
-    counts = np.array(list(sizes.values()), dtype=np.int64)
-    rho = float(document.model.rho_plan)
-    effective = float(counts.sum() ** 2 / (counts**2).sum())
-    if effective < MIN_EFFECTIVE_CLUSTERS and document.model.decide_on == "bounds":
-        says = (
-            f"{int(counts.sum())} questions in {len(counts)} clusters count as {effective:.1f} equal clusters; "
-            f"below {MIN_EFFECTIVE_CLUSTERS:g} nothing can be tested"
-        )
-        return [Finding(REFUSED, subject, says, "choose a slice that more conversations have")]
-    size = f"{int(counts.sum())} questions in {len(counts)} clusters"
-    one = f"one question is {100 / counts.sum():.2f} points"
-    if document.model.decide_on == "estimate":
-        return [Finding(FINE, subject, f"{size}; decided on the estimate alone; {one}")]
-    if clause.pass_above >= 0:
-        best = _lower_bound_of_all_wins(counts, evidence.alpha_k, rho)
-        story = "with every question won"
-    else:
-        best = best_lower_bound(counts, evidence.alpha_k, rho)
-        story = "without a single loss"
-    if best <= float(clause.pass_above) + TOLERANCE:
-        says = (
-            f"PASS is unreachable: {story} the lower bound on {int(counts.sum())} questions would be "
-            f"{100 * best:+.1f} points, and {100 * float(clause.pass_above):+.1f} must be cleared"
-        )
-        return [Finding(REFUSED, subject, says, _attainable(clause, best), may_acknowledge=True)]
-    against = f"{100 * best:+.1f} points against {100 * float(clause.pass_above):+.1f}"
-    return [Finding(FINE, subject, f"{size}; {story} the lower bound would be {against}; {one}")]
-
-
-def _attainable(clause: Clause, best: float) -> str:
-    # rounded to the safe side, so that the figure given is one that is accepted
-    gain, drop = math.floor(1000 * best - 1e-3) / 1000, math.ceil(1e-3 - 1000 * best) / 1000
-    if clause.pass_above >= 0 and gain > 0:
-        return f"claim a gain of {gain:.3f} or less, or choose a larger slice"
-    if clause.pass_above < 0 and drop < 1:
-        return f"tolerate {drop:.3f}, or choose a larger slice"
-    return "choose a larger slice"
-
-
-def _lower_bound_of_all_wins(counts: NDArray[np.int64], alpha: float, rho: float) -> float:
-    n = int(counts.sum())
-    won = Paired(n, counts, counts.astype(np.float64), float(n), 0.0, n, 0, 0, 0.0)
-    return lower_bound(won, alpha, rho)

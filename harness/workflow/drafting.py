@@ -53,7 +53,7 @@ def new_document(
     path = workspace.document(identifier)
     if path.exists():
         raise UsageProblem("the document exists", where=str(path), fix="choose another id, or edit that file")
-    frozen_name = _inside(workspace, frozen_name)
+    frozen_name = inside(workspace, frozen_name)
     frozen = read_frozen(workspace, frozen_name)
     assert frozen is not None
     library = workspace.benchmark(str(frozen["benchmark"]["name"]))
@@ -82,7 +82,12 @@ def new_document(
     return path
 
 
-def _inside(workspace: Workspace, name: str) -> str:
+def inside(workspace: Workspace, name: str) -> str:
+    """A file of the workspace, given relative to it or to here, as a path relative to the workspace.
+
+    Raises:
+        UsageProblem: it is not there, or lies outside.
+    """
     root = workspace.root.resolve()
     for place in (workspace.root / name, Path(name)):
         if place.exists() and place.resolve().is_relative_to(root):
@@ -92,15 +97,15 @@ def _inside(workspace: Workspace, name: str) -> str:
 
 def _claim(superior: str | None, non_inferior: str | None) -> tuple[str, str]:
     if non_inferior is not None:
-        return "non_inferior", _decimal(non_inferior, "--non-inferior")
-    return "superior", _decimal("0.02" if superior is None else superior, "--superior")
+        return "non_inferior", decimal(non_inferior, "--non-inferior")
+    return "superior", decimal("0.02" if superior is None else superior, "--superior")
 
 
 def _rollback(rollback: str | None, non_inferior: str | None) -> str:
     if rollback is None:
-        return f"-{_decimal(non_inferior, '--non-inferior')}" if non_inferior is not None else "0"
+        return f"-{decimal(non_inferior, '--non-inferior')}" if non_inferior is not None else "0"
     sign = "-" if rollback.startswith("-") else ""
-    return sign + _decimal(rollback.removeprefix("-"), "--rollback")
+    return sign + decimal(rollback.removeprefix("-"), "--rollback")
 
 
 def _guard(text: str, library: Library) -> tuple[str, str]:
@@ -110,10 +115,15 @@ def _guard(text: str, library: Library) -> tuple[str, str]:
     known = sorted(library.manifest["slices"].get("heldout", {}))
     if name not in known and not name.startswith(CONVERSATION):
         raise unknown_slice(name, known, "--guard")
-    return name, _decimal(drop, "--guard")
+    return name, decimal(drop, "--guard")
 
 
-def _decimal(text: str, where: str) -> str:
+def decimal(text: str, where: str) -> str:
+    """A fraction of a measure as plain text.
+
+    Raises:
+        UsageProblem: no decimal from 0 to below 1.
+    """
     try:
         value = Decimal(text)
     except InvalidOperation:

@@ -15,12 +15,15 @@ from harness.ledger import durable
 from harness.ledger.entries import Entry
 from harness.ledger.looks import look_number, spent_on, write_question_set
 from harness.ledger.state import Life, Stage, life
-from harness.preregistration.check import NOTED, REFUSED, Evidence, Finding, check, refusals
+from harness.preregistration.check import check, refusals
 from harness.preregistration.document import Preregistration, load_document
+from harness.preregistration.evidence import NOTED, REFUSED, Evidence, Finding
+from harness.preregistration.forecast import Forecast, forecast
 from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.fingerprint import code_digest, fingerprint
 from harness.workflow.outside import adopt_looks
 from harness.workflow.progress import SILENT, Progress
+from harness.workflow.rehearsal import rehearse
 from harness.workflow.systems import deciding_measures, in_force
 from harness.workflow.workspace import Workspace
 
@@ -32,6 +35,7 @@ class Checked:
     document: Preregistration
     findings: list[Finding]
     evidence: Evidence
+    planned: Forecast | None
     because: str
     members: frozenset[str]
 
@@ -71,7 +75,22 @@ def check_document(workspace: Workspace, identifier: str) -> Checked:
     entries = workspace.entries()
     library = workspace.benchmark(document.model.benchmark.name)
     members = question_members(library.heldout_questions())
-    look = look_number(workspace.ledger.root, entries, members)
+    evidence, because = evidence_of(workspace, document)
+    planned = forecast(document, evidence)
+    findings = check(document, evidence, planned)
+    findings += _reuse_findings(workspace, entries, members) + _drift_findings(entries, document, library)
+    stage = life(entries, document.id).stage
+    if stage is not Stage.DRAFT:
+        says = f"it is {stage.lower()} already, and a promise is made once"
+        findings.insert(0, Finding(REFUSED, "document", says, "write a new document under a new id"))
+    return Checked(document, findings, evidence, planned, because, members)
+
+
+def evidence_of(workspace: Workspace, document: Preregistration) -> tuple[Evidence, str]:
+    """What a check looks at besides the document, and why the version in force is in force."""
+    entries = workspace.entries()
+    library = workspace.benchmark(document.model.benchmark.name)
+    look = look_number(workspace.ledger.root, entries, question_members(library.heldout_questions()))
     force, because = in_force(entries, library.digests["digest"])
     evidence = Evidence(
         manifest=library.manifest,
@@ -80,14 +99,9 @@ def check_document(workspace: Workspace, identifier: str) -> Checked:
         in_force=force.identity(),
         fingerprints={"baseline": fingerprint(document.baseline), "candidate": fingerprint(document.candidate)},
         frozen=read_frozen(workspace, document.model.candidate.frozen),
+        rehearsal=rehearse(document, library),
     )
-    findings = check(document, evidence)
-    findings += _reuse_findings(workspace, entries, members) + _drift_findings(entries, document, library)
-    stage = life(entries, document.id).stage
-    if stage is not Stage.DRAFT:
-        says = f"it is {stage.lower()} already, and a promise is made once"
-        findings.insert(0, Finding(REFUSED, "document", says, "write a new document under a new id"))
-    return Checked(document, findings, evidence, because, members)
+    return evidence, because
 
 
 def read_frozen(workspace: Workspace, name: str | None) -> Mapping[str, Any] | None:
@@ -192,6 +206,7 @@ def _payload(workspace: Workspace, checked: Checked, acknowledged: str | None) -
         "alpha_k": evidence.alpha_k,
         "heldout_set": write_question_set(workspace.ledger.root, checked.members),
         "in_force": {**evidence.in_force, "because": checked.because},
+        "forecast": checked.planned.as_mapping() if checked.planned else None,
         "acknowledged": [*noted, f"reason: {acknowledged}"] if acknowledged and noted else [],
     }
 

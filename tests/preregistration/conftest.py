@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 
 from harness.evaluation.compare import Comparison, compare
 from harness.evaluation.measure import parse_measure
+from harness.evaluation.reach import POOL, Reach
 from harness.evaluation.scores import Scores
 from harness.evaluation.statistics.looks import alpha_of_look
-from harness.preregistration.check import Evidence
 from harness.preregistration.document import Preregistration, from_mapping
+from harness.preregistration.evidence import Evidence, Rehearsal
 from harness.preregistration.strict_yaml import parse_strict
 from harness.retrieval.registry import select
 
@@ -138,3 +140,35 @@ def evidence(manifest: dict[str, Any]) -> Evidence:
             "measures": {"R@10": 0.5, "nDCG@10": 0.4},
         },
     )
+
+
+@pytest.fixture
+def rehearsed(evidence: Evidence) -> Callable[..., Evidence]:
+    """Evidence with dev results: so many of 200 questions of one conversation won and lost under every clause alike.
+
+    A fifth of the questions is temporal, and wins and losses are spread over all of them.
+    """
+
+    def build(
+        document: Preregistration, wins: int = 20, losses: int = 0, *, baseline: float = 0.5, reach: float = 0.4,
+        lever: str = POOL, n: int = 200,
+    ) -> Evidence:  # fmt: skip
+        deltas = np.zeros(n)
+        places = np.linspace(0, n - 1, wins + losses).astype(int) if wins + losses else np.zeros(0, dtype=int)
+        deltas[places] = [1.0] * wins + [-1.0] * losses
+        temporal = np.arange(n) % 5 == 0
+        columns = range(len(document.clauses))
+        members = [temporal if clause.slice == "temporal" else np.ones(n, dtype=bool) for clause in document.clauses]
+        found = Rehearsal(
+            deltas=np.column_stack([deltas for _ in columns]),
+            members=np.column_stack(members),
+            clusters=("conv-26",) * n,
+            categories=tuple("temporal" if is_temporal else "multi-hop" for is_temporal in temporal),
+            flags=((),) * n,
+            baseline=tuple(baseline for _ in columns),
+            moved=n,
+            reach=tuple(Reach(lever, 1000, baseline, baseline + reach, n, round(reach * n)) for _ in columns),
+        )
+        return dataclasses.replace(evidence, rehearsal=found)
+
+    return build

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.preregistration.check import NOTED, REFUSED, Evidence, check, refusals
+from harness.preregistration.check import check, refusals
 from harness.preregistration.document import Preregistration, load_document
+from harness.preregistration.evidence import NOTED, REFUSED, Evidence
 
 FOLDER = Path(__file__).parents[2] / "examples" / "preregistrations"
 EXAMPLES = sorted(FOLDER.glob("*.yaml"))
@@ -71,7 +72,7 @@ def test_the_figures_in_the_comments_are_those_of_the_check(
 def test_the_least_drop_in_the_comments_can_be_promised(
     evidence: Evidence, read: Callable[[str], Preregistration]
 ) -> None:
-    """The drop of 0.017 that the example calls the least for temporal questions is accepted."""
+    """The drop of 0.018 that the example calls the least for temporal questions is accepted."""
     text = (FOLDER / "bm25-layers.yaml").read_text(encoding="utf-8").replace("authors: TODO", "authors: Ada")
-    document = read(text.replace("drop: 0.03", "drop: 0.017"))
+    document = read(text.replace("drop: 0.03", "drop: 0.018"))
     assert refusals(check(document, rehearsed(document, evidence)), None) == []

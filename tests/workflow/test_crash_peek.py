@@ -66,7 +66,7 @@ def test_a_peek_cannot_be_undone(peeked: Any) -> None:
     checked = peeked.run("prereg", "check", "second", "--json").json
     assert checked["look"] == 2
     assert any("error rate not controlled" in finding["says"] for finding in checked["findings"])
-    assert peeked.run("prereg", "lock", "second", "--json").json["look"] == 2
+    assert peeked.run("prereg", "lock", "second", "--acknowledge", "a test", "--json").json["look"] == 2
 
 
 def test_a_peek_cannot_change_the_promise(peeked: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 LOCK = ("prereg", "lock")
+BECAUSE = ("--acknowledge", "a second look can hardly find anything here")
 # after a PASS the version in force is the candidate itself, so that a second document needs another one
 STRAW = "straw: the first document's baseline once more, to read the same questions again\n"
 
@@ -48,7 +49,7 @@ def test_a_second_document_pays_for_a_second_look(locked: Any) -> None:
     """Another id on the same held-out questions is look 2 at a quarter of α, checked and locked alike."""
     again(locked, "second")
     assert locked.run("prereg", "check", "second", "--json").json["look"] == 2
-    done = locked.run(*LOCK, "second", "--json")
+    done = locked.run(*LOCK, "second", *BECAUSE, "--json")
     assert (done.code, done.json["look"]) == (0, 2), done.err
     assert done.json["alpha_k"] == pytest.approx(alpha(2))
 
@@ -72,7 +73,7 @@ def test_abandoning_after_the_seal_spends_the_look(locked: Any, crash: Any) -> N
     assert crash.go([("after the seal", locked, ("full", "raw-only"))]) == [-signal.SIGKILL]
     assert locked.run("prereg", "abandon", "raw-only", "--reason", "changed my mind").code == 0
     again(locked, "second")
-    assert locked.run(*LOCK, "second", "--json").json["look"] == 2
+    assert locked.run(*LOCK, "second", *BECAUSE, "--json").json["look"] == 2
 
 
 def test_a_judged_document_cannot_be_abandoned(finished: Any) -> None:
@@ -100,7 +101,7 @@ def test_a_reused_heldout_set_is_named_on_page_and_verdict(finished: Any) -> Non
     again(finished, "second")
     path = finished.document("second")
     path.write_text(path.read_text(encoding="utf-8") + STRAW, encoding="utf-8")
-    assert finished.run(*LOCK, "second").code == 0
+    assert finished.run(*LOCK, "second", *BECAUSE).code == 0
     done = finished.run("full", "second")
     assert done.code == 0, done.err
     assert "reused: error rate not controlled" in done.out
@@ -120,7 +121,7 @@ def test_racing_locks_get_different_looks(crash: Any) -> None:
     desk = crash.copies(["race of locks"])["race of locks"]
     for name in ("a", "b", "c"):
         again(desk, name)
-    jobs = [("", desk, (*LOCK, name)) for name in ("a", "b", "c")]
+    jobs = [("", desk, (*LOCK, name, *BECAUSE)) for name in ("a", "b", "c")]
     assert crash.go(jobs, at_once=True) == [0, 0, 0]
     locks = [entry["payload"] for entry in desk.entries()]
     assert [lock["look"] for lock in locks] == [1, 2, 3, 4]
@@ -131,7 +132,7 @@ def test_one_document_locked_twice_at_once_is_locked_once(crash: Any) -> None:
     """Of two processes that lock the same document one makes the lock, and the other finds it made."""
     desk = crash.copies(["same lock"])["same lock"]
     again(desk, "second")
-    assert sorted(crash.go([("", desk, (*LOCK, "second"))] * 2, at_once=True)) == [0, 0]
+    assert sorted(crash.go([("", desk, (*LOCK, "second", *BECAUSE))] * 2, at_once=True)) == [0, 0]
     assert desk.kinds() == ["lock", "lock"]
 
 
@@ -143,10 +144,10 @@ def test_a_killed_lock_is_there_or_not(
     desk = dataclasses.replace(crash.copies([point])[point], capsys=capsys)
     monkeypatch.setenv("XDG_STATE_HOME", str(desk.state))
     again(desk, "second")
-    assert crash.go([(point, desk, (*LOCK, "second"))]) == [-signal.SIGKILL]
+    assert crash.go([(point, desk, (*LOCK, "second", *BECAUSE))]) == [-signal.SIGKILL]
     made = point.startswith("after")
     assert desk.kinds() == ["lock"] * (2 if made else 1)
-    assert desk.run(*LOCK, "second").code == 0
+    assert desk.run(*LOCK, "second", *BECAUSE).code == 0
     assert desk.kinds() == ["lock"] * 2
     assert [entry["payload"]["look"] for entry in desk.entries()] == [1, 2]
 

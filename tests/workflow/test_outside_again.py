@@ -47,7 +47,7 @@ def lock_another(desk: Any) -> None:
     assert desk.second().code == 0
     path = desk.document("second")
     path.write_text(path.read_text(encoding="utf-8").replace("drop: 0.06", "drop: 0.3"), encoding="utf-8")
-    assert desk.run("prereg", "lock", "second").code == 0
+    assert desk.run("prereg", "lock", "second", "--acknowledge", "a test").code == 0
 
 
 @pytest.mark.parametrize("edit", EDITS)
