@@ -23,6 +23,7 @@ from harness.cli import (
     dev,
     full,
     hooks,
+    looks,
     mirror,
     parsing,
     prereg,
@@ -44,7 +45,7 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
 }
 
-_GROUPS = (demo, data, versions, dev, prereg, full, verdicts, reproduce, compare, mirror, ui, hooks, completion)
+_GROUPS = (demo, data, versions, dev, prereg, full, verdicts, looks, reproduce, compare, mirror, ui, hooks, completion)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -34,6 +34,7 @@ def run_verdict(options: argparse.Namespace, console: Console) -> int:
 def print_verdict(workspace: Any, identifier: str, console: Console) -> str:
     """Print a verdict with everything a delta must carry, and return its state."""
     from harness.reporting import words
+    from harness.reporting.beside_words import fragility_lines, prediction_lines
     from harness.reporting.page import HTML
     from harness.workflow.publish import assemble, judged
     from harness.workflow.systems import in_force
@@ -50,9 +51,12 @@ def print_verdict(workspace: Any, identifier: str, console: Console) -> str:
     others = [row for row in report["credits"] if not row["registered"]]
     lines += [
         f"      exploratory, other credit: {row['measure']} in {row['slice']} {words.points(row['estimate'])} points, "
-        f"bounds {words.points(row['lower'])} to {words.points(row['upper'])}"
+        f"bounds {words.points(row['lower'])} to {words.points(row['upper'])}; {row['n']} questions in "
+        f"{row['clusters']} clusters, {row['wins']} won, {row['losses']} lost, {row['ties']} tied"
         for row in others
     ]
+    if report["beside"]:
+        lines += ["", *fragility_lines(report["beside"]["fragility"]), *prediction_lines(report["predicted"])]
     reused = ["reused: error rate not controlled"] if report["exposed"] else []
     if report["state"] == "PASS":
         _, because = in_force(workspace.entries(), present.lock.payload["benchmark"]["digest"])
@@ -61,6 +65,7 @@ def print_verdict(workspace: Any, identifier: str, console: Console) -> str:
     lines += ["", f"look {report['look']}, α = {report['alpha_k']:.4f}", *reused, report["consequence"]]
     lines += [f"page: {page}", f"next: harness verify {identifier}"]
     value = {"id": identifier, **present.verdict.payload, "entry": present.verdict.hash, "page": str(page)}
+    value |= {"beside": report["beside"], "predicted": report["predicted"]}
     console.result(value, lines)
     return str(report["state"])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from harness.reporting import words
+from harness.reporting import beside_words, words
 from harness.reporting.plot import clause_plot, slice_plot
 
 HTML, MARKDOWN = "report.html", "report.md"
@@ -32,6 +32,9 @@ def render(report: Mapping[str, Any]) -> dict[str, str]:
         "percent": words.percent,
         "p": words.p_value,
         "cell": _cell,
+        "clause_lines": beside_words.clause_lines,
+        "fragility_lines": beside_words.fragility_lines,
+        "prediction_lines": beside_words.prediction_lines,
     }
     environment.globals |= {"clause_plot": clause_plot, "slice_plot": slice_plot}
     return {

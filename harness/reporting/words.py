@@ -67,6 +67,24 @@ def p_value(value: float | None) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
+def shows(lower: float | None, upper: float | None) -> str:
+    """What two one-sided bounds show of a difference, and no more."""
+    if lower is None or upper is None:
+        return "not testable"
+    if lower > 0:
+        return "a gain"
+    return "a loss" if upper < 0 else "no difference"
+
+
+def worth(estimate: float, n: int) -> str:
+    """``, which is one question``: a change of so few questions is not left to be read as a percentage."""
+    questions = abs(estimate) * n
+    few = round(questions)
+    if not 1 <= few <= 3 or abs(questions - few) > 1e-6:
+        return ""
+    return f", which is {('one question', 'two questions', 'three questions')[few - 1]}"
+
+
 def slice_words(name: str) -> str:
     """A slice as it stands in a sentence."""
     return "all held-out questions" if name == "all" else f"the slice {name}"
@@ -89,6 +107,7 @@ def outcome(clause: Mapping[str, Any]) -> str:
     """What was measured for a clause, with everything that a delta must carry."""
     n, losses = clause["n"], clause["losses"]
     change = f"{points(clause['estimate'])} points ({percent(clause['baseline'])} to {percent(clause['candidate'])})"
+    change += worth(clause["estimate"], n)
     counts = (
         f"{n} questions in {clause['clusters']} clusters, {clause['wins']} won, {losses} lost, {clause['ties']} tied"
     )
@@ -96,7 +115,7 @@ def outcome(clause: Mapping[str, Any]) -> str:
         return f"{change}; not testable; {counts}"
     shown = ""
     if clause["lower"] <= 0 <= clause["upper"]:
-        shown = "; no effect observed" if clause["kind"] == "primary" else ""
+        shown = "; no difference shown" if clause["kind"] == "primary" else ""
     return f"{change}, bounds {points(clause['lower'])} to {points(clause['upper'])}{shown}; {counts}"
 
 

@@ -33,6 +33,8 @@ def page_frame(present: Life, head: str, *, exposed: bool) -> dict[str, Any]:
         "alpha": document["alpha"],
         "rho_plan": document["rho_plan"],
         "exposed": exposed,
+        "beside": None,
+        "predicted": [],
         "credits": [],
         "slice_measure": "",
         "slices": [],

@@ -35,7 +35,30 @@ CLAUSE: dict[str, Any] = {
 
 UNTESTED = dict.fromkeys(("lower", "upper", "upper_rollback", "p_pass", "p_rollback", "mde"))
 
-EMPTY: dict[str, list[Any]] = {
+BESIDE: dict[str, Any] = {
+    "clause": "primary R@10, all",
+    "sign_flip": {"p": 0.00390625, "exact": True, "least": 0.00390625, "clusters": 9},
+    "mcnemar_exact": 1e-9,
+    "mcnemar_mid_p": 5e-10,
+    "paired_t": 0.0312,
+    "correlation": 0.0042,
+    "design_measured": 1.87,
+    "design_planned": 3.07,
+    "without": [{"cluster": "conv-42", "estimate": 0.0801}, {"cluster": "conv-30", "estimate": 0.0888}],
+    "unseen_losses": 0.0051,
+}
+
+FRAGILITY = {"flips": 23, "towards": "INCONCLUSIVE", "clause": "guard R@10 in temporal", "without": {"conv-42": "PASS"}}
+
+PREDICTED: list[dict[str, Any]] = [
+    {"by": "harness", "low": 0.022, "high": 0.122, "level": 0.8, "came": 0.0859, "inside": True,
+     "pass": 0.79, "rollback": 0.0, "inconclusive": 0.21, "brier": 0.09},
+    {"by": "authors", "low": 0.01, "high": 0.08, "level": None, "came": 0.0859, "inside": False},
+]  # fmt: skip
+
+EMPTY: dict[str, Any] = {
+    "beside": None,
+    "predicted": [],
     "clauses": [],
     "credits": [],
     "slices": [],
@@ -58,7 +81,7 @@ def report(clause: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
     def build(state: str = "PASS", **changes: Any) -> dict[str, Any]:
         guard = clause(kind="guard", slice="temporal", pass_above=-0.03, rollback_below=-0.03, n=284)
         row = {key: CLAUSE[key] for key in ("measure", "slice", "n", "clusters", "baseline", "candidate", "estimate")}
-        row |= {key: CLAUSE[key] for key in ("lower", "upper", "wins", "losses", "ties")}
+        row |= {key: CLAUSE[key] for key in ("lower", "upper", "wins", "losses", "ties")} | {"p_holm": 0.031}
         cell = {"baseline": 0.7, "candidate": 0.8, "n": 1785}
         budget = {"unit": "chunks", "documents": 10.0, "chunks": 9.5, "tokens": 312.0, "layer_words": "raw 100.0 %"}
         value: dict[str, Any] = {
@@ -84,6 +107,8 @@ def report(clause: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
             "alpha": 0.05,
             "rho_plan": 0.01,
             "exposed": False,
+            "beside": {"clauses": [BESIDE], "fragility": FRAGILITY},
+            "predicted": PREDICTED,
             "credits": [row | {"registered": True}, row | {"measure": "R(credit=source)@10", "registered": False}],
             "slice_measure": "R@10",
             "slices": [row, row | {"slice": "conversation:conv-30", "lower": None, "upper": None}],

@@ -152,8 +152,8 @@ def test_an_outcome_carries_everything_that_a_change_needs(clause: Clause) -> No
     ],
 )
 def test_what_was_not_shown_is_not_claimed(changes: dict[str, Any], said: bool, clause: Clause) -> None:
-    """A primary whose interval holds 0 is said to have shown no effect."""
-    assert ("no effect observed" in words.outcome(clause(**changes))) == said
+    """A primary whose interval holds 0 is said to have shown no difference."""
+    assert ("no difference shown" in words.outcome(clause(**changes))) == said
 
 
 def test_an_outcome_without_bounds_says_that_nothing_was_tested(clause: Clause) -> None:
@@ -195,3 +195,23 @@ def test_a_clause_stands_as_the_rule_saw_it(
 def test_what_one_question_is_worth(changes: dict[str, Any], text: str, clause: Clause) -> None:
     """And the difference that could have been seen, where there is one."""
     assert words.flip_words(clause(**changes)) == text
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "said"),
+    [(0.01, 0.05, "a gain"), (-0.05, -0.01, "a loss"), (-0.01, 0.05, "no difference"), (0.0, 0.05, "no difference"),
+     (-0.02, 0.0, "no difference"), (None, None, "not testable")],
+)  # fmt: skip
+def test_words_follow_the_bounds(lower: float | None, upper: float | None, said: str) -> None:
+    """A bound that touches 0 shows nothing, whatever the estimate is."""
+    assert words.shows(lower, upper) == said
+
+
+@pytest.mark.parametrize(
+    ("estimate", "n", "said"),
+    [(1 / 24, 24, ", which is one question"), (-2 / 24, 24, ", which is two questions"), (3 / 7, 7, ", which is three "
+     "questions"), (4 / 24, 24, ""), (0.0, 24, ""), (0.5 / 24, 24, ""), (0.0859, 1785, "")],
+)  # fmt: skip
+def test_few_questions_are_called_that(estimate: float, n: int, said: str) -> None:
+    """+4.2 points on 24 questions is one question, and is said to be."""
+    assert words.worth(estimate, n) == said

@@ -50,7 +50,9 @@ def way(
     if not here.entry_files():
         frozen = ("--from", "experiments/raw-only/frozen.yaml")
         assert here.run("prereg", "new", "raw-only", *frozen, "--primary", PRIMARY[credit], *NEW).code == 0
-        assert here.run("prereg", "check", "raw-only").code == 0
+        checked = here.run("prereg", "check", "raw-only")
+        assert checked.code == 0
+        assert ("dev points the other way: ROLLBACK is forecast" in checked.out) == (credit == "source")
         assert here.run("prereg", "lock", "raw-only").code == 0
         assert here.run("full", "raw-only").code == {"raw": 0, "source": 10}[credit]
     return credit, here, here.payload("verdict")
@@ -86,6 +88,20 @@ def test_both_verdicts_verify(way: Any) -> None:
     _, desk, _ = way
     code, status, _ = desk.verify()
     assert (code, {name for name, said in status.items() if said != "PASS"}) == (0, {"signature"})
+
+
+def test_the_forecast_is_scored(way: Any) -> None:
+    """Before the run dev pointed to PASS under one rule and to ROLLBACK under the other; both came, as forecast."""
+    credit, desk, verdict = way
+    forecast = desk.payload("lock")["forecast"]
+    likely = {"raw": "pass", "source": "rollback"}[credit]
+    assert forecast[likely] > 0.7
+    (predicted,) = desk.run("verdict", "raw-only", "--json").json["predicted"]
+    assert predicted["inside"]
+    assert predicted["low"] < predicted["came"] == verdict["clauses"][0]["estimate"] < predicted["high"]
+    found = desk.run("calibration", "--json").json
+    assert found["intervals"]["harness"] == {"n": 1, "inside": 1}
+    assert found["brier"]["mean"] < 0.2
 
 
 def test_only_a_pass_comes_into_force(way: Any) -> None:

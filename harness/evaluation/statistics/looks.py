@@ -15,3 +15,10 @@ def alpha_of_look(alpha: float, look: int) -> float:
     if look < 1:
         raise ValueError("looks are counted from 1")
     return alpha * 6 / (math.pi**2 * look**2)
+
+
+def alpha_left(alpha: float, spent: int) -> float:
+    """What is left of alpha for all looks after the first ``spent``."""
+    if spent < 0:
+        raise ValueError("looks are counted from 0")
+    return alpha - sum(alpha_of_look(alpha, look) for look in range(1, spent + 1))
