@@ -45,17 +45,17 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _lines(found: Mapping[str, Any]) -> list[str]:
-    from harness.reporting.words import percent, points
+    from harness.reporting.words import percent, points, shows, worth
 
     files = found["files"]
     rows = [
         [row["measure"], percent(row["baseline"]), percent(row["candidate"]), points(row["estimate"], 2),
          f"{points(row['lower'], 2)} … {points(row['upper'], 2)}" if row["lower"] is not None else "none",
          str(row["n"]), str(row["clusters"]), f"{row['wins']}/{row['losses']}/{row['ties']}",
-         f"{100 * row['one_question']:.2f}"]
+         f"{100 * row['one_question']:.2f}", "identical" if found["identical"] else shows(row["lower"], row["upper"])]
         for row in found["rows"]
     ]  # fmt: skip
-    header = ["measure", "A", "B", "change", "interval", "n", "clusters", "won/lost/tied", "one question"]
+    header = ["measure", "A", "B", "change", "interval", "n", "clusters", "won/lost/tied", "one question", "shows"]
     return [
         f"A: {files['baseline']['path']}",
         f"B: {files['candidate']['path']}",
@@ -65,6 +65,11 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
         "",
         *table(header, rows),
         "",
+        *(
+            f"{row['measure']}: {points(row['estimate'])} points on {row['n']} questions{few}"
+            for row in found["rows"]
+            if (few := worth(row["estimate"], row["n"]))
+        ),
         *_interval_lines(found),
         *_question_lines(found),
         "",

@@ -64,7 +64,7 @@ def sweep_lines(value: dict[str, Any], best: dict[str, Any] | None, console: Con
             *_main_table(value),
             *_slice_table(value),
             "",
-            *_caution(trials),
+            *_caution(trials, value["shrunk"]),
         ]
     for failure in failures:
         lines += ["", *_failure(failure, console)]
@@ -123,13 +123,18 @@ def _slice_table(value: dict[str, Any]) -> list[str]:
     return ["", f"change by slice, in points (won/lost), {value['by']}", "", *table(header, rows)]
 
 
-def _caution(trials: list[dict[str, Any]]) -> list[str]:
+def _caution(trials: list[dict[str, Any]], shrunk: float | None) -> list[str]:
     """How far the order can be trusted."""
+    from harness.reporting.words import points
+
     if len(trials) < 2:
         return []
+    counts = (
+        f" Shrunk for the {len(trials)}, its change counts as {points(shrunk)} points." if shrunk is not None else ""
+    )
     lines = [
-        f"The best of {len(trials)} looks better than it is: its lead is partly luck. Freezing records how many it "
-        "was picked from."
+        f"The best of {len(trials)} looks better than it is: its lead is partly luck.{counts} Freezing records how "
+        "many it was picked from."
     ]
     compared = [next((row for row in trial["comparisons"] if row["slice"] == "all"), None) for trial in trials]
     best = compared[0]

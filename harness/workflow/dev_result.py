@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from harness.benchmarks.columns import Questions
 from harness.benchmarks.library import Library
 from harness.errors import HarnessError
 from harness.evaluation.compare import Comparison, compare
 from harness.evaluation.measure import Measure
 from harness.evaluation.slices import in_slice
+from harness.evaluation.statistics.planning import shrunk, standard_error
 from harness.retrieval.fingerprint import fingerprint
 from harness.workflow.compose import DevConfig
 from harness.workflow.measured import Measured, own_clusters
@@ -60,6 +63,12 @@ def dev_comparisons(measured: dict[str, Measured]) -> list[dict[str, Any]]:
     return rows
 
 
+def shrunk_gain(row: dict[str, Any], trials: int) -> float:
+    """The gain of a picked trial, shrunk for how many it was picked from; correlation in its conversation included."""
+    error = standard_error(row["deviation"], np.array([row["n"]]), RHO)
+    return shrunk(row["estimate"], error, trials)
+
+
 def _compare(baseline: Measured, candidate: Measured, measure: Measure, name: str) -> Comparison | None:
     questions, labels = candidate.questions, candidate.labels
     try:
@@ -81,6 +90,7 @@ def _comparison_row(compared: Comparison) -> dict[str, Any]:
         "baseline": compared.baseline,
         "candidate": compared.candidate,
         "estimate": compared.estimate,
+        "deviation": paired.deviation,
         "lower": interval.lower if interval else None,
         "upper": interval.upper if interval else None,
         "wins": paired.wins,

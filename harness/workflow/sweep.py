@@ -19,6 +19,7 @@ from harness.errors import EnvironmentProblem, UsageProblem
 from harness.ledger import durable
 from harness.workflow.compose import Composer
 from harness.workflow.dev import DevRun, finished_run, open_bench
+from harness.workflow.dev_result import shrunk_gain
 from harness.workflow.misconfigured import as_problem
 from harness.workflow.progress import SILENT, Progress
 from harness.workflow.sweep_space import Space, Trial
@@ -249,6 +250,8 @@ def mean_of(result: dict[str, Any], measure: str) -> float | None:
 def summary(sweep: Sweep) -> dict[str, Any]:
     """The sweep as plain values."""
     by = str(sweep.space.by)
+    trials = [_trial(outcome, sweep.space, by) for outcome in sweep.outcomes if outcome.run]
+    compared = [row for trial in trials[:1] for row in trial["comparisons"] if row["slice"] == "all"]
     return {
         "format": 1,
         "sweep": sweep.name,
@@ -256,7 +259,8 @@ def summary(sweep: Sweep) -> dict[str, Any]:
         "by": by,
         "varied": list(sweep.space.varied),
         "reused": sweep.reused,
-        "trials": [_trial(outcome, sweep.space, by) for outcome in sweep.outcomes if outcome.run],
+        "trials": trials,
+        "shrunk": shrunk_gain(compared[0], len(trials)) if compared else None,
         "failures": [
             {"trial": outcome.trial.number, "choices": choices(outcome.trial, sweep.space), "error": outcome.error}
             for outcome in sweep.failed

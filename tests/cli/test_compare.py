@@ -27,7 +27,7 @@ def test_everything_that_a_reader_needs_is_said(desk: Any) -> None:
     assert done.code == 0, done.err
     for sentence in (
         "exploratory: nothing was promised before these figures were seen, so there is no verdict",
-        "two one-sided bounds of cluster-t+tango/1, each at α = 0.05, ρ up to 0.01",
+        "two one-sided bounds of cluster-t+tango/2, each at α = 0.05, ρ up to 0.01",
         "clusters: one per question, which understates the uncertainty where questions share a conversation",
         "questions without a relevant document: 1 (n/1)",
         "graded judgments: 6 of 7 are above 1 and count as relevant, no more",
@@ -40,7 +40,8 @@ def test_everything_that_a_reader_needs_is_said(desk: Any) -> None:
         assert sentence in done.out, sentence
     row = next(line for line in done.out.splitlines() if line.startswith("Success@1"))
     assert row.split()[:4] == ["Success@1", "100.0", "66.7", "-33.33"]
-    assert row.split()[-4:] == ["6", "6", "0/2/4", "16.67"]
+    assert row.split()[-6:] == ["6", "6", "0/2/4", "16.67", "no", "difference"]
+    assert "Success@1: -33.3 points on 6 questions, which is two questions" in done.out
 
 
 def test_one_file_twice(desk: Any) -> None:
@@ -49,6 +50,20 @@ def test_one_file_twice(desk: Any) -> None:
     assert "the rankings are identical: every difference is exactly 0" in done.out
     assert "+0.00      none" in done.out
     assert "no interval: the rankings are identical" in done.out
+
+
+def test_one_flip_in_24_questions_claims_nothing(desk: Any) -> None:
+    """It says what one question is worth, that this is one question, and that no difference is shown."""
+    for name, lost in (("before", 7), ("after", -1)):
+        rows = "".join(f"q{i} Q0 {'x' if i == lost else f'd{i}'} 1 1 t\n" for i in range(24))
+        Path(f"{name}.run").write_text(rows, "utf-8")
+    Path("q24.qrels").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(24)), "utf-8")
+    done = desk.run("compare", "before.run", "after.run", "--qrels", "q24.qrels", "--measures", "Success@1")
+    assert done.code == 0, done.err
+    row = next(line for line in done.out.splitlines() if line.startswith("Success@1 "))
+    assert row.split()[3] == "+4.17"
+    assert row.split()[-6:] == ["24", "24", "1/0/23", "4.17", "no", "difference"]
+    assert "Success@1: +4.2 points on 24 questions, which is one question" in done.out
 
 
 def test_files_that_name_other_documents(desk: Any) -> None:
