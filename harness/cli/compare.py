@@ -45,17 +45,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _lines(found: Mapping[str, Any]) -> list[str]:
-    from harness.reporting.words import percent, points, shows, worth
+    from harness.reporting.words import p_value, percent, points, shows, worth
 
     files = found["files"]
     rows = [
         [row["measure"], percent(row["baseline"]), percent(row["candidate"]), points(row["estimate"], 2),
          f"{points(row['lower'], 2)} … {points(row['upper'], 2)}" if row["lower"] is not None else "none",
          str(row["n"]), str(row["clusters"]), f"{row['wins']}/{row['losses']}/{row['ties']}",
-         f"{100 * row['one_question']:.2f}", "identical" if found["identical"] else shows(row["lower"], row["upper"])]
+         f"{100 * row['one_question']:.2f}", p_value(row["p_holm"]),
+         "identical" if found["identical"] else shows(row["lower"], row["upper"])]
         for row in found["rows"]
     ]  # fmt: skip
-    header = ["measure", "A", "B", "change", "interval", "n", "clusters", "won/lost/tied", "one question", "shows"]
+    header = ["measure", "A", "B", "change", "interval", "n", "clusters", "won/lost/tied", "one question", "p", "shows"]
     return [
         f"A: {files['baseline']['path']}",
         f"B: {files['candidate']['path']}",
@@ -81,7 +82,8 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
 def _interval_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"means in per cent, changes in points; intervals: two one-sided bounds of {found['procedure']}, "
-        f"each at α = {found['alpha']:g}, ρ up to {found['rho']:g}"
+        f"each at α = {found['alpha']:g}, ρ up to {found['rho']:g}; p: two-sided, of no difference, adjusted for the "
+        f"{len(found['rows'])} measure{'s' if len(found['rows']) > 1 else ''} (Holm)"
     )
     for why in dict.fromkeys(row["no_interval"] for row in found["rows"] if row["no_interval"]):
         yield f"no interval: {why}"

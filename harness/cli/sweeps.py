@@ -88,17 +88,18 @@ def _main_table(value: dict[str, Any]) -> list[str]:
 
     varied = value["varied"]
     header = ["trial", *(key.removeprefix("retrieval.") for key in varied), "run", "n", "in force", "this", "change",
-              "interval", "won/lost/tied"]  # fmt: skip
+              "interval", "won/lost/tied", "one question"]  # fmt: skip
     rows = []
     for trial in value["trials"]:
         row = next((row for row in trial["comparisons"] if row["slice"] == "all"), None)
         cells = [str(trial["trial"]), *(trial["choices"].get(key, "") for key in varied), trial["run"]]
         if row is None:
-            rows.append([*cells, str(trial["n"]), "", percent(trial["mean"]), "", "", ""])
+            rows.append([*cells, str(trial["n"]), "", percent(trial["mean"]), "", "", "", ""])
             continue
         rows.append(
             [*cells, str(row["n"]), percent(row["baseline"]), percent(row["candidate"]), points(row["estimate"]),
-             f"{points(row['lower'])} … {points(row['upper'])}", f"{row['wins']}/{row['losses']}/{row['ties']}"]
+             f"{points(row['lower'])} … {points(row['upper'])}", f"{row['wins']}/{row['losses']}/{row['ties']}",
+             f"{100 * row['one_question']:.2f}"]
         )  # fmt: skip
     return table(header, rows, text_columns=2 + len(varied))
 

@@ -16,6 +16,8 @@ from harness.evaluation.statistics.bounds import (
     PROCEDURE,
     Paired,
     lower_bound,
+    p_above,
+    p_below,
     pair,
     upper_bound,
 )
@@ -71,6 +73,13 @@ class Comparison:
     def one_flip(self) -> float:
         """What one question, flipped from 0 to 1, adds to the mean."""
         return 1 / self.paired.n
+
+    def p_of_no_difference(self) -> float | None:
+        """Two-sided p-value: twice the more cautious lens on the side of the estimate; None where nothing is tested."""
+        if self.interval is None:
+            return None
+        sides = (side(self.paired, 0.0, self.rho, self.procedure) for side in (p_above, p_below))
+        return min(1.0, 2 * min(sides))
 
     def without(self, cluster: str) -> Comparison | None:
         """The same comparison without the questions of one cluster; None where none is left."""

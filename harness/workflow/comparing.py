@@ -17,6 +17,7 @@ from harness.evaluation.compare import Comparison, compare
 from harness.evaluation.measure import CONVENTIONS, Measure, parse_measure
 from harness.evaluation.scores import Credit, score
 from harness.evaluation.statistics.bounds import MIN_EFFECTIVE_CLUSTERS, PROCEDURE
+from harness.evaluation.statistics.paired_tests import holm
 from harness.evaluation.ties import tie_report
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.ranking_files import Names, read_parquet, read_trec
@@ -131,6 +132,8 @@ def compare_files(
         )
         for measure in measures
     ]
+    adjusted = holm({row["measure"]: row["p"] for row in rows if row["p"] is not None})
+    rows = [row | {"p_holm": adjusted.get(row["measure"])} for row in rows]
     return {
         "files": {name: {"path": str(getattr(files, name)), "sha256": digest} for name, digest in digests.items()},
         "procedure": PROCEDURE,
@@ -263,6 +266,6 @@ def _row(compared: Comparison, same: bool) -> dict[str, Any]:
         "measure": str(compared.measure), "n": paired.n, "clusters": len(paired.sizes),
         "baseline": compared.baseline, "candidate": compared.candidate, "estimate": compared.estimate,
         "lower": interval.lower if interval else None, "upper": interval.upper if interval else None,
-        "no_interval": why, "mde": None if same else compared.mde,
+        "p": None if same else compared.p_of_no_difference(), "no_interval": why, "mde": None if same else compared.mde,
         "wins": paired.wins, "losses": paired.defeats, "ties": paired.ties, "one_question": compared.one_flip,
     }  # fmt: skip

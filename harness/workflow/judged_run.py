@@ -15,7 +15,6 @@ from harness.evaluation.compare import Comparison, compare
 from harness.evaluation.measure import NAMES, Measure, parse_measure
 from harness.evaluation.scores import Scores
 from harness.evaluation.slices import in_slice, slice_names
-from harness.evaluation.statistics.bounds import p_above, p_below
 from harness.evaluation.statistics.paired_tests import holm
 from harness.reporting import words
 from harness.workflow import runfiles
@@ -90,13 +89,8 @@ def _row(
     except HarnessError:
         return None  # a slice without any scored question has no row
     paired, interval = compared.paired, compared.interval
-    p = None
-    if interval is not None:
-        # two-sided: twice the more cautious lens, on the side where the estimate lies
-        sides = (side(paired, 0.0, compared.rho, compared.procedure) for side in (p_above, p_below))
-        p = min(1.0, 2 * min(sides))
     return {
-        "registered": (measure, slice_name) in registered, "p": p,
+        "registered": (measure, slice_name) in registered, "p": compared.p_of_no_difference(),
         "measure": str(measure), "slice": slice_name, "n": paired.n, "clusters": len(paired.sizes),
         "baseline": compared.baseline, "candidate": compared.candidate, "estimate": compared.estimate,
         "lower": interval.lower if interval else None, "upper": interval.upper if interval else None,

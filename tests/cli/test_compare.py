@@ -40,7 +40,8 @@ def test_everything_that_a_reader_needs_is_said(desk: Any) -> None:
         assert sentence in done.out, sentence
     row = next(line for line in done.out.splitlines() if line.startswith("Success@1"))
     assert row.split()[:4] == ["Success@1", "100.0", "66.7", "-33.33"]
-    assert row.split()[-6:] == ["6", "6", "0/2/4", "16.67", "no", "difference"]
+    assert row.split()[-7:-3] == ["6", "6", "0/2/4", "16.67"]
+    assert row.split()[-2:] == ["no", "difference"]
     assert "Success@1: -33.3 points on 6 questions, which is two questions" in done.out
 
 
@@ -62,7 +63,7 @@ def test_one_flip_in_24_questions_claims_nothing(desk: Any) -> None:
     assert done.code == 0, done.err
     row = next(line for line in done.out.splitlines() if line.startswith("Success@1 "))
     assert row.split()[3] == "+4.17"
-    assert row.split()[-6:] == ["24", "24", "1/0/23", "4.17", "no", "difference"]
+    assert row.split()[-7:] == ["24", "24", "1/0/23", "4.17", "0.4533", "no", "difference"]
     assert "Success@1: +4.2 points on 24 questions, which is one question" in done.out
 
 
@@ -103,3 +104,13 @@ def test_what_is_refused(desk: Any, words: tuple[str, ...], says: str) -> None:
     assert (done.code, done.out) == (2, "")
     assert says in done.err
     assert "internal error" not in done.err
+
+
+def test_several_measures_share_their_error_rate(desk: Any) -> None:
+    """P accounts for how many measures were looked at, and the output says for how many."""
+    one, two = (desk.run("compare", "A.run", "B.run", "--qrels", "q.qrels", "--measures", *names, "--json").json["rows"]
+                for names in (["Success@1"], ["Success@1", "RR@1"]))  # fmt: skip
+    assert one[0]["p_holm"] == one[0]["p"]
+    assert two[0]["p_holm"] == min(1.0, 2 * one[0]["p"])
+    text = desk.run("compare", "A.run", "B.run", "--qrels", "q.qrels", "--measures", "Success@1", "RR@1").out
+    assert "adjusted for the 2 measures (Holm)" in text

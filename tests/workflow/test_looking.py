@@ -96,3 +96,49 @@ def test_without_a_benchmark_there_is_nothing_to_list(desk: Any) -> None:
     assert desk.run("init").code == 0
     assert "harness data import" in desk.run("looks").out
     assert desk.run("looks", "--json").json == []
+
+
+@pytest.fixture(scope="module")
+def three_imports(locomo_file: Any, whole_way: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A workspace with LoCoMo as it is, with a held-out question less, and with an overlay; a lock on the first."""
+    import json
+
+    from harness.benchmarks.library import find
+    from harness.ledger.entries import Ledger
+    from harness.ledger.looks import write_question_set
+
+    desk = whole_way.desk(tmp_path_factory.mktemp("three"))
+    desk.root.mkdir(exist_ok=True)
+    less = json.loads(locomo_file.read_text(encoding="utf-8"))
+    del less[3]["qa"][5]
+    (desk.root / "less.json").write_text(json.dumps(less), encoding="utf-8")
+    overlay = {"format": 1, "name": "audit", "questions": {"conv-41/q0": {"evidence": ["D1:1"], "why": "a test"}}}
+    (desk.root / "overlay.json").write_text(json.dumps(overlay), encoding="utf-8")
+    locomo = ("data", "import", "locomo")
+    for words in (("init",), (*locomo, str(locomo_file)), (*locomo, "less.json", "--allow-unknown", "--name", "less"),
+                  (*locomo, str(locomo_file), "--overlay", "overlay.json", "--name", "corrected")):  # fmt: skip
+        done = desk.process(*words)
+        assert done.code == 0, done.err
+    ledger = Ledger(desk.root / "preregistrations" / "ledger")
+    members = find(desk.root / "data", "locomo").question_sets["heldout"]
+    payload = {"id": "first", "look": 1, "alpha_k": 0.03, "benchmark": {"name": "locomo"},
+               "heldout_set": write_question_set(ledger.root, members)}  # fmt: skip
+    ledger.append(
+        "lock",
+        payload,
+        git={"commit": None, "dirty": False},
+        environment="sha256:" + "0" * 64,
+        time="2026-01-01T00:00:00+00:00",
+    )
+    return desk
+
+
+@pytest.mark.parametrize("name", ["locomo", "less", "corrected"])
+def test_neither_a_question_less_nor_an_overlay_resets_looks(three_imports: Any, name: str) -> None:
+    """Every import that shares questions with what was locked is at look 2, and says how many it shares."""
+    found = {part["name"]: part for part in three_imports.process("looks", "--json").json}
+    assert set(found) == {"locomo", "less", "corrected"}
+    assert found[name]["next_look"] == 2
+    (look,) = found[name]["looks"]
+    assert look["id"] == "first"
+    assert found[name]["questions"] - look["questions"] in (0, 1)
