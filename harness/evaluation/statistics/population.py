@@ -83,6 +83,15 @@ def stratum(
 
 
 @dataclass(frozen=True)
+class _Drawn:
+    """Sums float64 (n_experiments, n_clusters, n_clauses); gains and losses float64 (n_experiments, n_clauses)."""
+
+    sums: FloatArray
+    gains: FloatArray
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
 class Population:
     """Strata with the tilts that give a true mean difference and a correlation.
 
@@ -116,17 +125,30 @@ class Population:
         sizes = np.zeros((n_clauses, groups), dtype=np.int64)
         for part in self.strata:
             sizes[list(part.clauses)] += part.sizes
-            step = max(1, _CELLS // (groups * len(part.chances)))
+            here = np.flatnonzero(part.sizes)
+            step = max(1, _CELLS // (max(1, len(here)) * len(part.chances)))
             for first in range(0, count, step):
                 rows = slice(first, first + step)
-                chances = part.tilted(self.shift + self.swing * effects[rows])
-                drawn = random.multinomial(np.broadcast_to(part.sizes, chances.shape[:-1]), chances)
-                totals = drawn.sum(axis=1)
-                sums[:, rows] += np.moveaxis(drawn @ part.values, 2, 0)
-                gains[:, rows] += (totals @ np.clip(part.values, 0, None)).T
-                losses[:, rows] += (totals @ np.clip(-part.values, 0, None)).T
+                drawn = self._draw(part, part.sizes[here], effects[rows][:, here], random)
+                sums[:, rows, here] += np.moveaxis(drawn.sums, 2, 0)
+                gains[:, rows] += drawn.gains.T
+                losses[:, rows] += drawn.losses.T
         present = sizes > 0
         return [Batch(sizes[c][present[c]], sums[c][:, present[c]], gains[c], losses[c]) for c in range(n_clauses)]
+
+    def _draw(
+        self, part: Stratum, sizes: NDArray[np.int64], effects: FloatArray, random: np.random.Generator
+    ) -> _Drawn:
+        """Differences of one stratum's questions, by cluster."""
+        up, down = np.clip(part.values, 0, None), np.clip(-part.values, 0, None)
+        if self.swing == 0 and sizes.max(initial=0) <= 1:
+            # single questions have no cluster to share, so that each is one pick of the same atoms
+            picked = random.choice(len(part.chances), size=effects.shape, p=part.tilted(self.shift))
+            return _Drawn(part.values[picked], up[picked].sum(axis=1), down[picked].sum(axis=1))
+        chances = part.tilted(self.shift + self.swing * effects)
+        counts = random.multinomial(np.broadcast_to(sizes, chances.shape[:-1]), chances)
+        totals = counts.sum(axis=1)
+        return _Drawn(counts @ part.values, totals @ up, totals @ down)
 
 
 def population(strata: Sequence[Stratum], rho: float, clause: int, mean: float) -> Population:
