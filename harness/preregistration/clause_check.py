@@ -34,6 +34,11 @@ def subject_of(clause: Clause) -> str:
     return f"{clause.kind} {clause.measure} in {clause.slice}"
 
 
+def counted(number: int, name: str) -> str:
+    """``9 clusters``, ``1 cluster``."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 def points(value: float, digits: int = 1) -> str:
     """A difference in signed points."""
     return f"{round(100 * value, digits) + 0.0:+.{digits}f}"
@@ -73,7 +78,7 @@ class _Clause:
         effective = float(n**2 / (sizes**2).sum())
         if effective < MIN_EFFECTIVE_CLUSTERS and self.document.model.decide_on == "bounds":
             says = (
-                f"{n} questions in {len(sizes)} clusters count as {effective:.1f} equal clusters; "
+                f"{n} questions in {counted(len(sizes), 'cluster')} count as {effective:.1f} equal clusters; "
                 f"below {MIN_EFFECTIVE_CLUSTERS:g} nothing can be tested"
             )
             return [self.say(REFUSED, says, "choose a slice that more conversations have")]
@@ -171,7 +176,8 @@ class _Clause:
         above = float(self.clause.pass_above)
         needs = self.planned.detectable[self.index]
         others = ", ".join(
-            f"{points(above + detectable(deviation, self.sizes, alpha, rho))} at {rho:g}" for rho in CORRELATIONS
+            f"{points(above + detectable(deviation, self.sizes, alpha, rho))} at {rho:g}"
+            for rho in sorted({*CORRELATIONS, self.rho})
         )
         found = f"if the true change is {points(needs)} points or more" if needs is not None else "with no true change"
         says = (
@@ -187,7 +193,7 @@ class _Clause:
         rate, alpha, count = self.planned.boundary[self.index], self.evidence.alpha_k, self.planned.count
         says = (
             f"with a true change of exactly {points(float(self.clause.pass_above))} points it holds in "
-            f"{100 * rate:.1f} % of {count} simulated runs; {100 * alpha:.1f} % are allowed"
+            f"{100 * rate:.1f} % of {count} simulated runs; {100 * alpha:.3g} % are allowed"
         )
         # three Monte-Carlo errors: the clauses of a document are many, and their rates are held against it one by one
         if rate <= alpha + 3 * math.sqrt(alpha * (1 - alpha) / count):

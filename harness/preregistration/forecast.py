@@ -143,7 +143,8 @@ def _scenarios(document: Preregistration, plan: Plan, gain: float, reachable: fl
         found.append(plan.scenario("what the first primary finds with 80 % power", 0, reachable))
     for index, clause in enumerate(document.clauses):
         if clause.pass_above < 0:
-            found.append(plan.scenario("the whole margin lost", index, float(clause.pass_above)))
+            name = f"the margin of the {clause.kind} lost, {clause.slice}"
+            found.append(plan.scenario(name, index, float(clause.pass_above)))
     return found
 
 

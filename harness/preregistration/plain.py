@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.evaluation.reach import POOL
-from harness.preregistration.clause_check import lever_words, moved_words, points
+from harness.preregistration.clause_check import counted, lever_words, moved_words, points
 from harness.preregistration.document import Clause, Preregistration
 from harness.preregistration.evidence import Evidence, Rehearsal, cluster_sizes
 from harness.preregistration.forecast import LEVEL, Forecast
@@ -13,12 +13,7 @@ from harness.preregistration.forecast import LEVEL, Forecast
 
 def plain_words(document: Preregistration, evidence: Evidence, planned: Forecast | None) -> list[str]:
     """What is promised, what dev showed, and what may come of the run; nothing in it refuses anything."""
-    lines = [*_promises(document, evidence)]
-    if evidence.look > 1:
-        lines.append(f"This is look {evidence.look} at these questions: α is {evidence.alpha_k:.4f} instead of "
-                     f"{float(document.model.alpha):g}.")  # fmt: skip
-    else:
-        lines.append(f"This is the first look at these questions: each bound is taken at α = {evidence.alpha_k:.4f}.")
+    lines = [*_promises(document, evidence), _look(document, evidence)]
     if evidence.rehearsal is not None and len(evidence.rehearsal.seen(0)):
         lines += _dev(document, evidence.rehearsal, planned)
     if planned is not None:
@@ -26,22 +21,31 @@ def plain_words(document: Preregistration, evidence: Evidence, planned: Forecast
     return lines
 
 
+def _look(document: Preregistration, evidence: Evidence) -> str:
+    first = "the first look" if evidence.look == 1 else f"look {evidence.look}"
+    if document.model.decide_on == "estimate":
+        return f"This is {first} at these questions. Bare estimates decide: no error rate is promised."
+    less = "" if evidence.look == 1 else f" instead of {float(document.model.alpha):g}"
+    return f"This is {first} at these questions: each bound is taken at α = {evidence.alpha_k:.4f}{less}."
+
+
 def _promises(document: Preregistration, evidence: Evidence) -> Iterator[str]:
+    surely = "" if document.model.decide_on == "estimate" else "surely "
     for clause in document.clauses:
         sizes = cluster_sizes(evidence.manifest, clause.measure, clause.slice)
         if not len(sizes):
             continue
-        where = f"{int(sizes.sum())} held-out questions in {len(sizes)} conversations"
+        where = f"{int(sizes.sum())} held-out questions in {counted(len(sizes), 'conversation')}"
         name = "all of them" if clause.slice == "all" else f"slice {clause.slice}"
-        yield f"{_promise(clause)}: {clause.measure}, {where} ({name})."
+        yield f"{_promise(clause, surely)}: {clause.measure}, {where} ({name})."
 
 
-def _promise(clause: Clause) -> str:
+def _promise(clause: Clause, surely: str) -> str:
     if clause.kind == "guard":
-        return f"PASS needs a drop that is surely smaller than {points(-float(clause.pass_above))[1:]} points"
+        return f"PASS needs a drop that is {surely}smaller than {points(-float(clause.pass_above))[1:]} points"
     if clause.pass_above >= 0:
-        return f"PASS needs a gain that is surely above {points(float(clause.pass_above))[1:]} points"
-    return f"PASS needs a loss that is surely smaller than {points(-float(clause.pass_above))[1:]} points"
+        return f"PASS needs a gain that is {surely}above {points(float(clause.pass_above))[1:]} points"
+    return f"PASS needs a loss that is {surely}smaller than {points(-float(clause.pass_above))[1:]} points"
 
 
 def _dev(document: Preregistration, rehearsal: Rehearsal, planned: Forecast | None) -> Iterator[str]:

@@ -122,7 +122,7 @@ def test_clusters_without_a_scored_question_do_not_count(manifest: dict[str, Any
     [
         ("temporl", "no held-out question of a slice 'temporl'", "did you mean 'temporal'?"),
         ("conversation:conv-26", "no held-out question", ""),
-        ("conversation:conv-30", "105 questions in 1 clusters count as 1.0 equal", "more conversations"),
+        ("conversation:conv-30", "105 questions in 1 cluster count as 1.0 equal", "more conversations"),
         ("image_dependent", "27 questions in 3 clusters count as 3.0 equal clusters; below 5", "more conversations"),
         ("concentrated", "108 questions in 9 clusters count as 1.2 equal clusters", "more conversations"),
     ],

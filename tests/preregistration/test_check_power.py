@@ -115,6 +115,15 @@ def test_plain_words_come_first(promise: Promise, rehearsed: Rehearsed) -> None:
         assert words in text, text
 
 
+def test_plain_words_of_bare_estimates(promise: Promise, rehearsed: Rehearsed) -> None:
+    """Where estimates decide nothing is sure, and no error rate is spoken of."""
+    document = promise(decide_on="estimate")
+    text = "\n".join(plain_words(document, rehearsed(document), None))
+    assert "PASS needs a gain that is above 2.0 points" in text
+    assert "no error rate is promised" in text
+    assert "surely" not in text
+
+
 def test_plain_words_without_dev(promise: Promise, evidence: Evidence) -> None:
     """Without dev results the promise is still put into words, and nothing is forecast."""
     text = "\n".join(plain_words(promise(), evidence, None))
