@@ -51,7 +51,13 @@ def mcnemar_exact(wins: int, losses: int) -> float:
 
 
 def mcnemar_mid_p(wins: int, losses: int) -> float:
-    """Two-sided mid-p McNemar test (Fagerland, Lydersen & Laake 2013), less cautious than the exact one."""
+    """Two-sided mid-p McNemar test (Fagerland, Lydersen & Laake 2013), less cautious than the exact one.
+
+    Args:
+        wins, losses: as for `mcnemar_exact`; 1 if nothing differs.
+    """
+    if wins + losses == 0:
+        return 1.0
     if wins == losses:
         return 1.0 - 0.5 * float(stats.binom.pmf(wins, wins + losses, 0.5))
     fewer = min(wins, losses)
