@@ -99,15 +99,15 @@ def summarise(
 
 
 def lower_bound(sample: Sample, alpha: float) -> float:
-    """The smaller of the two one-sided lower bounds at ``alpha`` < 1/2."""
+    """The smaller of the two one-sided lower bounds at ``alpha`` < 1/2; no difference lies below -1."""
     by_clusters = sample.mean - _margin(sample, alpha)
-    return min(by_clusters, tango_lower(*_counts(sample), alpha, _shift(sample)))
+    return max(-1.0, min(by_clusters, tango_lower(*_counts(sample), alpha, _shift(sample))))
 
 
 def upper_bound(sample: Sample, alpha: float) -> float:
-    """The greater of the two one-sided upper bounds at ``alpha`` < 1/2."""
+    """The greater of the two one-sided upper bounds at ``alpha`` < 1/2; no difference lies above 1."""
     by_clusters = sample.mean + _margin(sample, alpha)
-    return max(by_clusters, tango_upper(*_counts(sample), alpha, _shift(sample)))
+    return min(1.0, max(by_clusters, tango_upper(*_counts(sample), alpha, _shift(sample))))
 
 
 def p_not_above(sample: Sample, threshold: float) -> float:

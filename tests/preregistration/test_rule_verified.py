@@ -7,14 +7,18 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness.evaluation.compare import compare
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.scores import Scores
+from harness.evaluation.statistics import bounds
+from harness.evaluation.statistics.bounds import CORRECTIONS
 from harness.preregistration.document import from_mapping
 from harness.preregistration.rule import judge
+from harness.verifier import bounds as verified
 from harness.verifier.decision import clause_differences, clauses, decide
 from harness.verifier.measures import Evidence
 from harness.verifier.runfiles import Question
@@ -67,6 +71,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
             {"measure": "R@10", "slice": name, "drop": draw(THRESHOLD.filter(bool))} for name in guards
         ],
         "rho_plan": draw(st.sampled_from([Decimal(0), Decimal("0.01"), Decimal("0.3")])),
+        "procedure": draw(st.sampled_from(sorted(CORRECTIONS))),
         "decide_on": draw(st.sampled_from(["bounds", "bounds", "estimate"])),
     }  # fmt: skip
     return {
@@ -74,7 +79,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         "categories": [CATEGORIES[number % 2] for number in range(n)],
         "scores": scores,
         "document": document,
-        "alpha": draw(st.sampled_from([0.2, 0.05, 0.05 * 6 / math.pi**2])),
+        "alpha": draw(st.sampled_from([0.2, 0.05, 0.05 * 6 / math.pi**2, 0.0001])),
     }
 
 
@@ -101,7 +106,7 @@ def test_rule_and_verifier_agree(made: dict[str, Any]) -> None:
     comparisons = [
         compare(
             systems["baseline"], systems["candidate"], clause.measure,
-            clusters=clusters, alpha=alpha, rho=float(document.model.rho_plan),
+            clusters=clusters, alpha=alpha, rho=float(document.model.rho_plan), procedure=document.model.procedure,
             members=members[clause.slice], slice_name=clause.slice,
         )
         for clause in document.clauses
@@ -114,3 +119,13 @@ def test_rule_and_verifier_agree(made: dict[str, Any]) -> None:
     for recorded, computed in zip(verdict.as_mapping()["clauses"], recomputed, strict=True):
         assert clause_differences(recorded, computed, "clause") == []
     assert decide(recomputed, document.canonical["decide_on"]) == (verdict.state, verdict.reason)
+
+
+@pytest.mark.parametrize("procedure", sorted(CORRECTIONS))
+def test_bounds_end_where_differences_do(procedure: str) -> None:
+    """Clusters that disagree at a tiny error rate have a t bound beyond -1 and 1; both implementations stop there."""
+    differences, clusters = [1.0] * 6 + [-1.0] * 6, [number // 2 for number in range(12)]
+    paired = bounds.pair(np.array(differences), np.array(clusters))
+    sample = verified.summarise(differences, clusters, 0.0, CORRECTIONS[procedure])
+    assert bounds.lower_bound(paired, 0.0001, 0.0, procedure) == verified.lower_bound(sample, 0.0001) == -1
+    assert bounds.upper_bound(paired, 0.0001, 0.0, procedure) == verified.upper_bound(sample, 0.0001) == 1
