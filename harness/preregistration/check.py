@@ -58,7 +58,7 @@ def _check_power(document: Preregistration, evidence: Evidence, planned: Forecas
         still = f"not one of {len(evidence.rehearsal.seen(0))} dev questions differs, so how many will is hardly known"
         return [Finding(NOTED, "power", f"{still}; {says}")]
     if planned.likely.rollbacks >= LEAST_POWER:
-        says = f"dev points the other way: ROLLBACK is forecast in {100 * planned.likely.rollbacks:.0f} % of cases"
+        says = f"dev points to ROLLBACK, which is forecast in {100 * planned.likely.rollbacks:.0f} % of cases"
         return [Finding(NOTED, "power", f"{says}; {_power_words(hoped, source)}")]
     if hopeful.passes < LEAST_POWER:
         most = "the most that you expect" if expected else "as much as dev leaves plausible"

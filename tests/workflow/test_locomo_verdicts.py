@@ -52,7 +52,7 @@ def way(
         assert here.run("prereg", "new", "raw-only", *frozen, "--primary", PRIMARY[credit], *NEW).code == 0
         checked = here.run("prereg", "check", "raw-only")
         assert checked.code == 0
-        assert ("dev points the other way: ROLLBACK is forecast" in checked.out) == (credit == "source")
+        assert ("dev points to ROLLBACK, which is forecast" in checked.out) == (credit == "source")
         assert here.run("prereg", "lock", "raw-only").code == 0
         assert here.run("full", "raw-only").code == {"raw": 0, "source": 10}[credit]
     return credit, here, here.payload("verdict")
