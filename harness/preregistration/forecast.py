@@ -189,9 +189,9 @@ class Plan:
 
     def power(self, clause: int, difference: float, count: int = _COUNT) -> float:
         """How often a clause holds by itself if its true difference is ``difference``."""
-        counted = [part for part in self.strata if clause in part.clauses]
-        truth = population(counted, float(self.document.model.rho_plan), clause, difference)
-        drawn = truth.draw(min(count, self.count), np.random.default_rng(_SEED))[clause]
+        counted = [part.only(clause) for part in self.strata if clause in part.clauses]
+        truth = population(counted, float(self.document.model.rho_plan), 0, difference)
+        (drawn,) = truth.draw(min(count, self.count), np.random.default_rng(_SEED))
         return float(self._holds(self.document.clauses[clause], drawn).mean())
 
     def _verdicts(self, batches: Sequence[Batch]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

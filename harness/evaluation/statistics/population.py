@@ -46,6 +46,12 @@ class Stratum:
         direction: FloatArray = self.values[:, list(self.clauses)].mean(axis=1)
         return direction
 
+    def only(self, clause: int) -> Stratum:
+        """The same questions under one clause alone, which then has index 0; equal differences become one atom."""
+        values, number = np.unique(self.values[:, [clause]], axis=0, return_inverse=True)
+        chances: FloatArray = np.bincount(number.ravel(), weights=self.chances).astype(np.float64)
+        return Stratum(self.sizes, (0,), values, chances)
+
     def tilted(self, by: FloatArray | float) -> FloatArray:
         """Chances tilted by each of ``by``: float64 of its shape, with n_atoms as last dimension."""
         weights = np.exp(np.multiply.outer(np.asarray(by), self.direction)) * self.chances

@@ -82,3 +82,16 @@ def test_single_questions_need_no_correlation():
     found = population([stratum(SEEN, [0], np.ones(80, dtype=np.int64))], 0.05, 0, 0.0)
     assert found.swing == 0
     assert found.draw(10, np.random.default_rng(0))[0].sums.shape == (10, 80)
+
+
+def test_one_clause_alone_is_the_same_population():
+    """With the other clauses left out, a clause has the same differences, equally likely, in fewer atoms."""
+    seen = np.array([[1.0, 0.5], [1.0, 0.25], [0.0, 0.5], [-1.0, 0.0], *[[0.0, 0.0]] * 16])
+    both = stratum(seen, [0, 1], SIZES)
+    for clause in (0, 1):
+        alone = both.only(clause)
+        assert alone.clauses == (0,)
+        assert len(alone.chances) == len(set(both.values[:, clause].tolist()))
+        for power in (1, 2):
+            expected = both.chances @ both.values[:, clause] ** power
+            assert alone.chances @ alone.values[:, 0] ** power == pytest.approx(expected)
