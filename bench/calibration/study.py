@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,11 @@ class Cell:
     mean: float
 
 
-def read_grid(path: Path = HERE / "grid.yaml") -> dict[str, Any]:
-    """The grid, with shapes as arrays of sizes."""
-    grid: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+def read_grid(rho_plan: float | None = None) -> dict[str, Any]:
+    """The grid, with shapes as arrays of sizes; with another planned correlation, that is the only true one."""
+    grid: dict[str, Any] = yaml.safe_load((HERE / "grid.yaml").read_text(encoding="utf-8"))
     grid["shapes"] = {name: _sizes(parts) for name, parts in grid["shapes"].items()}
-    return grid
+    return grid if rho_plan is None else grid | {"rho_plan": rho_plan, "correlations": [rho_plan]}
 
 
 def _sizes(parts: list[Any]) -> NDArray[np.int64]:
@@ -144,8 +145,8 @@ def _draw(grid: dict[str, Any], cell: Cell, sizes: NDArray[np.int64], count: int
     return draw(found, sizes, cell.rho, count, random)
 
 
-def _work(job: tuple[int, Cell, int]) -> dict[str, Any]:
-    return run_cell(read_grid(), *job)
+def _work(rho_plan: float | None, job: tuple[int, Cell, int]) -> dict[str, Any]:
+    return run_cell(read_grid(rho_plan), *job)
 
 
 def _replications(grid: dict[str, Any], cell: Cell) -> int:
@@ -158,16 +159,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replications", type=int, help="in every cell (as in grid.yaml)")
     parser.add_argument("--only", choices=("boundary", "power", "harm"), help="one part of the grid")
+    parser.add_argument("--rho-plan", type=float, help="plan with this correlation, and simulate that one only")
     parser.add_argument("--out", type=Path, default=HERE / "results.json")
     options = parser.parse_args()
-    grid = read_grid()
+    grid = read_grid(options.rho_plan)
     jobs = [
         (number, cell, options.replications or _replications(grid, cell)) for number, cell in enumerate(cells(grid))
     ]
     jobs = [job for job in jobs if options.only in (None, job[1].what)]
     begun, rows = time.perf_counter(), []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for row in pool.map(_work, jobs, chunksize=4):
+        for row in pool.map(partial(_work, options.rho_plan), jobs, chunksize=4):
             rows.append(row)
             if len(rows) % 100 == 0:
                 print(f"{len(rows)} of {len(jobs)} cells, {time.perf_counter() - begun:.0f} s", flush=True)
