@@ -33,7 +33,7 @@ from harness.cli import (
     versions,
 )
 from harness.cli.console import Console, flush_output
-from harness.errors import EXIT_CODES, HarnessError, UsageProblem, environment_problem
+from harness.errors import EXIT_CODES, EnvironmentProblem, HarnessError, UsageProblem, environment_problem
 
 # read at import by libraries that no command imports before it runs: no telemetry, no prompts, no
 # oversubscribed cores
@@ -68,18 +68,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; nothing that a user did wrong ends in a traceback."""
     _prepare_output()
     try:
-        with _stoppable():
-            return _main(list(sys.argv[1:] if arguments is None else arguments))
+        with _stoppable() as stopped:
+            code = _main(list(sys.argv[1:] if arguments is None else arguments))
+            # a library may have made an error of its own out of the interruption
+            return 130 if stopped and code in (1, EnvironmentProblem.exit_code) else code
     finally:
         flush_output(sys.stdout)
 
 
 @contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that every `finally` runs; a second signal ends it at once."""
-    before: dict[signal.Signals, Any] = {}
+def _stoppable() -> Iterator[list[int]]:
+    """Let SIGTERM end a command as Ctrl-C does, so that every `finally` runs; a second signal ends it at once.
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
+    The value of the context holds the signal that came, if one did.
+    """
+    before: dict[signal.Signals, Any] = {}
+    stopped: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        stopped.append(number)
         for number in before:
             signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt
@@ -90,7 +97,7 @@ def _stoppable() -> Iterator[None]:
             if signal.getsignal(number) == usual:
                 before[number] = signal.signal(number, stop)
     try:
-        yield
+        yield stopped
     finally:
         for number in before:
             signal.signal(number, before[number])

@@ -121,6 +121,26 @@ def test_a_stopped_command_tidies_up_and_goes_on_later(locked: Any, number: sign
     assert locked.run("full", "raw-only").code == 0
 
 
+SWALLOWED = """
+import os, signal, sys, time
+from harness.cli import main
+def broken(arguments):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        return int(arguments[0])
+main._main = broken
+sys.exit(main.main())
+"""
+
+
+@pytest.mark.parametrize(("code", "seen"), [(1, 130), (4, 130), (0, 0), (10, 10)])
+def test_an_interruption_of_which_a_library_made_an_error_is_one(code: int, seen: int) -> None:
+    """A stopped command that ends with an error of the environment or of its own says that it was interrupted."""
+    assert subprocess.run([sys.executable, "-c", SWALLOWED, str(code)]).returncode == seen
+
+
 TIDYING = """
 import time
 from harness.cli.main import _stoppable
