@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import copy
 import http.server
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -33,6 +35,14 @@ Json = dict[str, Any]
 
 # whoever runs the tests may use a tracking server: nothing is mirrored there
 os.environ.pop("MLFLOW_TRACKING_URI", None)
+
+# in the background of some shells Ctrl-C is ignored, and every process that the tests start would inherit it
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# vectors of the user's own work are neither used nor added to
+os.environ["HARNESS_CACHE"] = tempfile.mkdtemp(prefix="harness-cache-")
+atexit.register(shutil.rmtree, os.environ["HARNESS_CACHE"], ignore_errors=True)
 
 # no time limit, since machines differ and share; and the same examples everywhere, so that a failure is repeatable
 settings.register_profile("harness", deadline=None, derandomize=True)

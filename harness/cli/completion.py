@@ -7,7 +7,6 @@ names are read from where they lie, without checking what lies there.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Callable, Iterable
 from importlib import resources
@@ -69,7 +68,9 @@ def _workspace(start: Path) -> Path:
 
 
 def _versions(_: Path) -> list[str]:
-    return list(json.loads((resources.files("harness.retrieval") / "fingerprints.json").read_text(encoding="utf-8")))
+    # one module a version; their names are read, not their code, which takes long to load
+    modules = (one.name for one in resources.files("harness.retrieval.versions").iterdir())
+    return [name[:-3].replace("_", "-") for name in modules if name.endswith(".py") and not name.startswith("_")]
 
 
 def _documents(root: Path) -> Iterable[str]:

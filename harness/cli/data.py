@@ -32,6 +32,10 @@ def add(commands: Commands) -> None:
     summary = "import the synthetic benchmark that ships along"
     synthetic = command(kinds, "synthetic", run_import_synthetic, summary, exits=(3,))
     synthetic.add_argument("--name", default="synthetic", help="the benchmark's name here (default: synthetic)")
+    summary = "write corpus and questions, without labels, for a system of another make"
+    export = command(data, "export", run_export, summary, exits=(3,))
+    export.add_argument("name", help="the benchmark")
+    export.add_argument("folder", type=Path, help="a folder, made if it is not there")
     command(data, "list", run_list, "list the benchmarks of this workspace", exits=(3,))
 
 
@@ -95,6 +99,28 @@ def _save(workspace: Any, benchmark: Any, console: Console, origin: Path | None 
         lines += [f"repair report: {folder / REPAIRS} (it quotes held-out evidence)"]
     lines += ["", "next: harness dev --retrieval-version bm25 'retrieval.layers=[raw]'"]
     console.result(manifest, lines)
+    return 0
+
+
+def run_export(options: argparse.Namespace, console: Console) -> int:
+    """Write what another system needs."""
+    from harness.benchmarks.columns import Questions
+    from harness.benchmarks.export import write_corpus, write_questions
+    from harness.workflow.workspace import check_writable, open_workspace
+
+    library = open_workspace(options.workspace).benchmark(options.name)
+    check_writable(options.folder)
+    corpus = library.corpus
+    parts: list[Questions] = [library.dev[0], library.heldout_questions()]
+    documents = write_corpus(options.folder / "corpus.jsonl", corpus, range(int(corpus.partition.max(initial=-1)) + 1))
+    questions = write_questions(options.folder / "questions.jsonl", parts)
+    lines = [
+        f"{options.folder / 'corpus.jsonl'}: {documents} documents",
+        f"{options.folder / 'questions.jsonl'}: {questions} questions",
+        "",
+        "next: rank every question, then harness dev --retrieval-version external retrieval.run=FILE",
+    ]
+    console.result({"folder": str(options.folder), "documents": documents, "questions": questions}, lines)
     return 0
 
 

@@ -33,12 +33,18 @@ def _list(console: Console) -> int:
 
     known, now = recorded(), current()
     states = {
-        name: "not recorded" if name not in known else "as recorded" if known[name] == now[name] else "CHANGED"
-        for name in VERSIONS
+        name: f"needs {' or '.join(version.needs)}"
+        if version.needs
+        else "not recorded"
+        if name not in known
+        else "as recorded"
+        if known[name] == now[name]
+        else "CHANGED"
+        for name, version in VERSIONS.items()
     }
-    rows = [[name, states[name], now[name][:19], version.summary] for name, version in VERSIONS.items()]
+    rows = [[name, states[name], now.get(name, "-")[:19], version.summary] for name, version in VERSIONS.items()]
     value = [
-        {"name": name, "summary": version.summary, "fingerprint": now[name], "recorded": known.get(name)}
+        {"name": name, "summary": version.summary, "fingerprint": now.get(name), "recorded": known.get(name)}
         for name, version in VERSIONS.items()
     ]
     console.result(value, table(["version", "behaviour", "fingerprint", "what it does"], rows, text_columns=4))
@@ -52,23 +58,30 @@ def _show(options: argparse.Namespace, console: Console) -> int:
 
     if not options.name:
         raise UsageProblem("which version?", where="harness versions show", allowed=", ".join(VERSIONS))
-    system = select(options.name)
-    version, settings = system.version, system.settings()
+    version = VERSIONS.get(options.name) or select(options.name).version
     fields = version.parameters.model_fields
+    behaviour = f"means nothing without {' or '.join(version.needs)}: its fingerprint is that of what it is given"
+    if version.needs:
+        settings = version.parameters().model_dump(mode="json")
+    else:
+        system = select(options.name)
+        settings, behaviour = system.settings(), f"fingerprint with these defaults: {fingerprint(system)}"
     rows = [[name, _setting(settings[name]), fields[name].description or ""] for name in settings]
     lines = [
         f"{version.name}: {version.summary}",
         f"source: {version.source}",
         f"may change: {version.touches}",
         f"cost of a question: {version.cost}",
-        f"reads {system.unit}; {'deterministic' if version.deterministic else 'not deterministic'}",
-        f"fingerprint with these defaults: {fingerprint(system)}",
+        f"reads {version.read_model}s; {'deterministic' if version.deterministic else 'not deterministic'}",
+        behaviour,
         "",
         *table(["parameter", "default", "allowed"], rows, text_columns=3),
         "",
-        f"try it: harness dev --retrieval-version {version.name} retrieval.k1=0.9",
+        f"try it: harness dev --retrieval-version {version.name} {version.example}".rstrip(),
     ]
-    console.result({**system.identity(), "summary": version.summary, "source": version.source}, lines)
+    console.result(
+        {"version": version.name, "parameters": settings, "summary": version.summary, "source": version.source}, lines
+    )
     return 0
 
 

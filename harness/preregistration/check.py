@@ -118,7 +118,16 @@ def _check_systems(document: Preregistration, evidence: Evidence) -> list[Findin
         else:
             fix = "compare with the version in force, or declare why not with straw: <reason>"
             findings.append(Finding(REFUSED, "baseline", says, fix))
+    findings += [_asks_for(name, document.candidate.name) for name in document.candidate.requires]
     return findings or [Finding(FINE, "systems", "the baseline is the version in force; both behave as registered")]
+
+
+def _asks_for(probe: str, version: str) -> Finding:
+    says = (
+        f"{version} asks for the record of a {probe} probe: whether there is anything for it to do, before it is tried"
+    )
+    fix = f"run the {probe} probe first, or say with --acknowledge why not"
+    return Finding(REFUSED, probe, says, fix, may_acknowledge=True)
 
 
 def _ties_only(document: Preregistration, evidence: Evidence) -> Finding:

@@ -16,9 +16,9 @@ from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_wo
 from harness.evaluation.measure import Measure, parse_measure
 from harness.preregistration import model
 from harness.preregistration.model import DocumentModel, RefusedError
-from harness.preregistration.strict_yaml import Loaded, line_of, load_strict
 from harness.retrieval.registry import select
 from harness.retrieval.version import Configured
+from harness.strict_yaml import Loaded, line_of, load_strict
 
 DIGEST_DOMAIN = "preregistration/1"
 

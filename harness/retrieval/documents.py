@@ -21,7 +21,7 @@ TieRule = Literal["ordinal", "id-text", "confidence"]
 
 @dataclass(frozen=True)
 class Documents:
-    """Token lists of the documents of one store.
+    """Which documents of one store a version searches, in the order that settles ties, and their tokens.
 
     Attributes:
         positions: int32 (n), corpus or edge position of each document.
@@ -37,6 +37,54 @@ class Documents:
         return len(self.positions)
 
 
+def choose_documents(
+    corpus: Corpus,
+    edges: Edges,
+    *,
+    read_model: ReadModel,
+    layers: Sequence[str],
+    tie_rule: TieRule = "ordinal",
+    partitions: NDArray[np.int32] | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Positions and partitions of the documents that a version searches, int32 (n) each.
+
+    Over the edge read model a document is an edge with both ends in the layers.
+
+    Args:
+        corpus, edges: the store.
+        read_model, layers, tie_rule: as the version says.
+        partitions: only these; statistics are local to a partition, so nothing else changes.
+
+    Returns:
+        In the order that settles ties; the partition never decreases.
+
+    Raises:
+        UsageProblem: the benchmark has nothing in one of these layers, or no static confidence to order by.
+    """
+    _refuse_absent_layers(corpus, layers)
+    wanted = np.isin(corpus.layer, [LAYERS.index(name) for name in layers])
+    if partitions is not None:
+        wanted &= np.isin(corpus.partition, partitions)
+    if read_model == "edge":
+        positions = np.flatnonzero(wanted[edges.source] & wanted[edges.target])
+        partition = corpus.partition[edges.source[positions]]
+    else:
+        positions = np.flatnonzero(wanted)
+        partition = corpus.partition[positions]
+    if not len(positions):
+        raise UsageProblem(f"no {read_model} in the layers {', '.join(layers)}", fix="choose other layers")
+    if tie_rule == "id-text":
+        names = [document_name(corpus, edges, read_model, int(p)) for p in positions]
+        order = np.array(sorted(range(len(names)), key=lambda i: (partition[i], names[i])), dtype=np.int64)
+    elif tie_rule == "confidence":
+        confidence = static_confidence(corpus, edges, read_model)
+        # lexsort is stable, so that equal confidences stay in order of ingestion
+        order = np.lexsort((-confidence[positions], partition))
+    else:
+        order = np.argsort(partition, kind="stable")
+    return positions[order].astype(np.int32), partition[order].astype(np.int32)
+
+
 def build_documents(
     corpus: Corpus,
     edges: Edges,
@@ -48,49 +96,30 @@ def build_documents(
     tie_rule: TieRule = "ordinal",
     partitions: NDArray[np.int32] | None = None,
 ) -> Documents:
-    """The documents that a version searches, in the order that settles ties.
+    """The documents of `choose_documents` with their tokens.
 
-    Over the edge read model a document is an edge with both ends in the store; its text is the text of one end
-    and then of the other, so that a self edge doubles its text.
-
-    Args:
-        corpus, edges: the store.
-        read_model, layers, template, tokenizer, tie_rule: as the version says.
-        partitions: build only these; statistics are local to a partition, so nothing else changes.
-
-    Raises:
-        UsageProblem: the benchmark has nothing in one of these layers, or no static confidence to order by.
+    An edge has the tokens of one end and then of the other, so that a self edge doubles its text.
     """
-    _refuse_absent_layers(corpus, layers)
-    wanted = np.isin(corpus.layer, [LAYERS.index(name) for name in layers])
-    if partitions is not None:
-        wanted &= np.isin(corpus.partition, partitions)
-    render, tokenize = TEMPLATES[template], TOKENIZERS[tokenizer]
-    tokens = {int(p): tokenize(render(corpus, int(p))) for p in np.flatnonzero(wanted)}
-    if read_model == "edge":
-        positions = np.flatnonzero(wanted[edges.source] & wanted[edges.target])
-        ends = list(zip(edges.source[positions].tolist(), edges.target[positions].tolist(), strict=True))
-        rows = [tokens[source] + tokens[target] for source, target in ends]
-        partition = corpus.partition[edges.source[positions]]
-        names = [f"{corpus.ids[source]}->{corpus.ids[target]}" for source, target in ends]
-    else:
-        positions = np.flatnonzero(wanted)
-        rows = [tokens[int(p)] for p in positions]
-        partition = corpus.partition[positions]
-        names = [corpus.ids[int(p)] for p in positions]
-    if not len(positions):
-        raise UsageProblem(f"no {read_model} in the layers {', '.join(layers)}", fix="choose other layers")
-    if tie_rule == "id-text":
-        order = np.array(sorted(range(len(names)), key=lambda i: (partition[i], names[i])), dtype=np.int64)
-    elif tie_rule == "confidence":
-        confidence = _static_confidence(edges.confidence if read_model == "edge" else corpus.confidence, read_model)
-        # lexsort is stable, so that equal confidences stay in order of ingestion
-        order = np.lexsort((-confidence[positions], partition))
-    else:
-        order = np.argsort(partition, kind="stable")
-    return Documents(
-        positions[order].astype(np.int32), partition[order].astype(np.int32), [rows[i] for i in order.tolist()]
+    positions, partition = choose_documents(
+        corpus, edges, read_model=read_model, layers=layers, tie_rule=tie_rule, partitions=partitions
     )
+    render, tokenize = TEMPLATES[template], TOKENIZERS[tokenizer]
+    if read_model == "chunk":
+        return Documents(positions, partition, [tokenize(render(corpus, p)) for p in positions.tolist()])
+    ends = list(zip(edges.source[positions].tolist(), edges.target[positions].tolist(), strict=True))
+    tokens = {p: tokenize(render(corpus, p)) for p in {end for pair in ends for end in pair}}
+    return Documents(positions, partition, [tokens[source] + tokens[target] for source, target in ends])
+
+
+def document_texts(
+    corpus: Corpus, edges: Edges, positions: Iterable[int], *, read_model: ReadModel, template: str
+) -> list[str]:
+    """The text of each document, one string: of a chunk, or of both ends of an edge."""
+    render = TEMPLATES[template]
+    if read_model == "chunk":
+        return [render(corpus, position) for position in positions]
+    ends = ((int(edges.source[position]), int(edges.target[position])) for position in positions)
+    return [f"{render(corpus, source)}\n{render(corpus, target)}" for source, target in ends]
 
 
 def _refuse_absent_layers(corpus: Corpus, layers: Sequence[str]) -> None:
@@ -101,8 +130,13 @@ def _refuse_absent_layers(corpus: Corpus, layers: Sequence[str]) -> None:
         raise UsageProblem(what, allowed=f"layers of this benchmark: {', '.join(present)}", fix="choose other layers")
 
 
-def _static_confidence(confidence: NDArray[np.float64], read_model: ReadModel) -> NDArray[np.float64]:
-    """The whole column, checked: a fault must show on dev, not first in the partition where it lies."""
+def static_confidence(corpus: Corpus, edges: Edges, read_model: ReadModel) -> NDArray[np.float64]:
+    """The confidence of every document position, float64 from 0 to 1.
+
+    Raises:
+        UsageProblem: any of them is no such number; a fault must show on dev, not first in the partition where it lies.
+    """
+    confidence = edges.confidence if read_model == "edge" else corpus.confidence
     wrong = np.flatnonzero(~((confidence >= 0) & (confidence <= 1)))  # so that NaN is wrong too
     if len(wrong):
         what = f"{len(wrong)} of {len(confidence)} {read_model}s have no static confidence"
@@ -112,12 +146,22 @@ def _static_confidence(confidence: NDArray[np.float64], read_model: ReadModel) -
     return confidence
 
 
+def document_name(corpus: Corpus, edges: Edges, read_model: ReadModel, position: int) -> str:
+    """The name of one document: a chunk's id, or the ids of an edge's two ends."""
+    if read_model == "chunk":
+        return corpus.ids[position]
+    return f"{corpus.ids[edges.source[position]]}->{corpus.ids[edges.target[position]]}"
+
+
 def document_names(corpus: Corpus, edges: Edges, read_model: ReadModel) -> list[str]:
     """A name without blanks for every document position, for run files."""
-    if read_model == "chunk":
-        return list(corpus.ids)
-    ends = zip(edges.source.tolist(), edges.target.tolist(), strict=True)
-    return [f"{corpus.ids[source]}->{corpus.ids[target]}" for source, target in ends]
+    size = len(corpus) if read_model == "chunk" else len(edges)
+    return [document_name(corpus, edges, read_model, position) for position in range(size)]
+
+
+def document_layers(corpus: Corpus, edges: Edges, read_model: ReadModel) -> NDArray[np.int8]:
+    """Index into `LAYERS` for every document position: a chunk's layer, or that of an edge's first end."""
+    return corpus.layer if read_model == "chunk" else corpus.layer[edges.source]
 
 
 @dataclass(frozen=True)

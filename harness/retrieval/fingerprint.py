@@ -10,7 +10,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from harness.benchmarks.synthetic import import_synthetic
-from harness.digest import source_digest
+from harness.digest import digest_json, source_digest
 from harness.retrieval.registry import VERSIONS, select
 from harness.retrieval.version import Configured, Store
 
@@ -19,7 +19,12 @@ RECORDED_FILE = "fingerprints.json"
 
 
 def fingerprint(configured: Configured) -> str:
-    """Digest of the positions that the version ranks for every question of the synthetic benchmark, depth 100."""
+    """Digest of the positions that the version ranks for every question of the synthetic benchmark, depth 100.
+
+    Of what comes from outside, whose rankings are of one benchmark only, the digest of the file or command.
+    """
+    if not configured.version.deterministic:
+        return digest_json("external-behaviour/1", configured.identity())
     benchmark = import_synthetic()
     ranking = configured.rank(Store(benchmark.corpus, benchmark.edges), benchmark.questions, DEPTH)
     return ranking.digest()
@@ -32,8 +37,8 @@ def recorded() -> dict[str, str]:
 
 
 def current() -> dict[str, str]:
-    """The fingerprints that the code gives now, of every version with its default parameters."""
-    return {name: fingerprint(select(name)) for name in VERSIONS}
+    """The fingerprints that the code gives now, of every version that has defaults, with its default parameters."""
+    return {name: fingerprint(select(name)) for name, version in VERSIONS.items() if not version.needs}
 
 
 def code_digest(root: Traversable | None = None) -> str:

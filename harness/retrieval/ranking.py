@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,10 @@ class Ranking:
         counts = np.minimum(np.diff(self.offsets), k)
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         return Ranking(self.questions, offsets, self.positions[keep], self.scores[keep], min(k, self.depth))
+
+    def to_depth(self, depth: int) -> Ranking:
+        """The first ``depth`` documents of every question, as if no more had been asked for."""
+        return replace(self.cut(depth), depth=depth)
 
     def take(self, indices: NDArray[np.int64]) -> Ranking:
         """The rankings of the questions at ``indices``, in that order."""

@@ -8,9 +8,20 @@ from typing import Any
 
 from harness.errors import UsageProblem, did_you_mean
 from harness.retrieval.version import Configured, Version, configure
-from harness.retrieval.versions import bm25, bm25_edges, static_tiebreak, static_tiebreak_edges
+from harness.retrieval.versions import (
+    bm25,
+    bm25_edges,
+    composed,
+    external,
+    rrf,
+    same_layer_mmr,
+    static_tiebreak,
+    static_tiebreak_edges,
+)
 
-_MODULES = (bm25, bm25_edges, static_tiebreak, static_tiebreak_edges)
+_MODULES = (
+    bm25, bm25_edges, static_tiebreak, static_tiebreak_edges, rrf, same_layer_mmr, composed, external,
+)  # fmt: skip
 
 VERSIONS: Mapping[str, Version] = MappingProxyType({module.VERSION.name: module.VERSION for module in _MODULES})
 

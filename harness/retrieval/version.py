@@ -13,12 +13,17 @@ from harness.benchmarks.columns import Corpus, Edges, Questions
 from harness.digest import digest_json
 from harness.errors import UsageProblem, did_you_mean, in_plain_words
 from harness.retrieval.documents import ReadModel
+from harness.retrieval.embedding.cache import Counting
 from harness.retrieval.ranking import Ranking
 
 Engine = Literal["numpy", "rank_bm25"]
 """How lexical scores are computed. Both give the same order, so the engine is no part of a version's identity."""
 
 ENGINES: tuple[Engine, ...] = ("numpy", "rank_bm25")
+
+
+EVERYTHING = 2**31 - 1
+"""A depth that no ranking reaches."""
 
 
 class Parameters(BaseModel):
@@ -33,6 +38,22 @@ class Store:
 
     corpus: Corpus
     edges: Edges
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a version does to the ranking of an earlier stage.
+
+    Attributes:
+        parameters: those of the version's parameters that still mean something then.
+        depth: how deep the earlier ranking has to be for a given depth of the new one: what lies below may not
+            depend on how much is wanted.
+        apply: a new ranking from the earlier one.
+    """
+
+    parameters: type[Parameters]
+    depth: Callable[[Any, int], int]
+    apply: Callable[[Ranking, Store, Questions, Any, ReadModel], Ranking]
 
 
 @dataclass(frozen=True)
@@ -52,6 +73,14 @@ class Version:
         scores_as: the version whose scores these are to the last bit, if it is another one; only the order of
             exact ties is then this version's own.
         refuses: a part of a parameter's name → why no parameter of that kind can be; the first that fits counts.
+        stage: what it does to a ranking that it is handed, where it can stand behind another version.
+        pin: fills in what parameters leave open of things outside them, such as the digest of a model; what is
+            filled in already stays.
+        prepare: computes what can be kept for later, such as vectors, and counts it; ranking does the same without.
+        requires: names of probes whose record a lock asks for.
+        needs: parameters of which one must be given, where a version means nothing without.
+        at_once: whether all questions are ranked in one call, because each call has to start something.
+        example: an override worth trying, such as ``retrieval.k1=0.9``.
     """
 
     name: str
@@ -65,6 +94,13 @@ class Version:
     rank: Callable[[Store, Questions, Any, int, Engine], Ranking]
     scores_as: str = ""
     refuses: Mapping[str, str] = field(default_factory=dict, hash=False)
+    stage: Stage | None = None
+    pin: Callable[[Any], Any] | None = None
+    prepare: Callable[[Store, Questions, Any, ReadModel, Counting], None] | None = None
+    requires: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    at_once: bool = False
+    example: str = ""
 
     def why_not(self, parameter: str) -> str:
         """Why this version takes no parameter of this kind, or the empty string if it is merely unknown."""
@@ -87,13 +123,19 @@ class Configured:
 
     @property
     def read_model(self) -> ReadModel:
-        """Whether its documents are chunks or edges."""
-        return self.version.read_model
+        """Whether its documents are chunks or edges; a version that can rank both has a parameter for it."""
+        chosen: ReadModel = getattr(self.parameters, "read_model", self.version.read_model)
+        return chosen
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Names of probes whose record a lock asks for."""
+        return tuple(getattr(self.parameters, "requires", self.version.requires))
 
     @property
     def unit(self) -> str:
         """The unit in which its ``k`` counts: ``chunks`` or ``edges``."""
-        return f"{self.version.read_model}s"
+        return f"{self.read_model}s"
 
     def settings(self) -> dict[str, Any]:
         """Every parameter with its value, as plain JSON values."""
@@ -123,6 +165,11 @@ class Configured:
         """
         return self.version.rank(store, questions, self.parameters, depth, engine)
 
+    def prepare(self, store: Store, questions: Questions, counting: Counting) -> None:
+        """Compute what `rank` will need and can be kept, such as vectors; ``counting`` is told how far it is."""
+        if self.version.prepare:
+            self.version.prepare(store, questions, self.parameters, self.read_model, counting)
+
 
 def configure(version: Version, parameters: Mapping[str, Any], where: str = "") -> Configured:
     """Choose parameters; what is left out has its default.
@@ -139,13 +186,17 @@ def configure(version: Version, parameters: Mapping[str, Any], where: str = "") 
             what = refused or f"{version.name} has no parameter {key!r}"
             raise UsageProblem(what, where=where, allowed=", ".join(known), fix=fix)
     try:
-        return Configured(version, version.parameters.model_validate(_plain(parameters)))
+        chosen = version.parameters.model_validate(_plain(parameters))
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         what = f"{name} of {version.name}: {in_plain_words(first)}"
         field = version.parameters.model_fields.get(str(first["loc"][0]) if first["loc"] else "")
         raise UsageProblem(what, where=where, allowed=(field.description or "") if field else "") from None
+    if version.needs and not any(getattr(chosen, name) for name in version.needs):
+        what = f"{version.name} needs {' or '.join(version.needs)}"
+        raise UsageProblem(what, where=where, fix=f"add {version.example}")
+    return Configured(version, version.pin(chosen) if version.pin else chosen)
 
 
 def _plain(value: Any) -> Any:

@@ -216,14 +216,9 @@ def validated(value: Mapping[Any, Any], overrides: Sequence[str]) -> DevConfig:
     if not isinstance(version, str):
         raise UsageProblem("the configuration names no retrieval version", fix="--retrieval-version bm25")
     said = ", ".join(o for o in overrides if o.lstrip("+~").startswith("retrieval."))
-    system = select(version, {key: _untyped(item) for key, item in settings.items()}, said or "configuration")
+    system = select(version, settings, said or "configuration")
     measures = tuple(parse_measure(name, "measures") for name in config.measures)
     return DevConfig(config.benchmark.name, system, config.k, measures, config.engine, tuple(overrides))
-
-
-def _untyped(value: Any) -> Any:
-    # a whole number on the command line (k1=1) is meant as the float that the parameter is
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _refused(error: Mapping[str, Any], overrides: Sequence[str]) -> UsageProblem:

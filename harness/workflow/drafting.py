@@ -13,8 +13,8 @@ from harness.evaluation.slices import CONVERSATION, unknown_slice
 from harness.ledger import durable
 from harness.preregistration.document import from_mapping
 from harness.preregistration.draft import TODO, Draft, render_draft
-from harness.preregistration.strict_yaml import parse_strict
 from harness.retrieval.fingerprint import fingerprint
+from harness.strict_yaml import parse_strict
 from harness.workflow.freeze import to_yaml_line
 from harness.workflow.lock import read_frozen
 from harness.workflow.systems import in_force

@@ -17,7 +17,7 @@ from harness.benchmarks.near_duplicates import near_duplicates
 from harness.digest import digest_json
 from harness.errors import UsageProblem
 from harness.ledger import durable
-from harness.preregistration.strict_yaml import load_strict
+from harness.strict_yaml import load_strict
 from harness.workflow.dev import DevRun, finished_runs
 from harness.workflow.workspace import Workspace, check_identifier
 

@@ -19,8 +19,8 @@ from harness.preregistration.check import check, refusals
 from harness.preregistration.document import Preregistration, load_document
 from harness.preregistration.evidence import NOTED, REFUSED, Evidence, Finding
 from harness.preregistration.forecast import Forecast, forecast
-from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.fingerprint import code_digest, fingerprint
+from harness.strict_yaml import load_strict
 from harness.workflow.outside import adopt_looks
 from harness.workflow.progress import SILENT, Progress
 from harness.workflow.rehearsal import rehearse

@@ -27,6 +27,10 @@ def rank_counted(
         progress: told how many questions are ranked.
         what: what to call this.
     """
+    system.prepare(store, questions, progress.counting)
+    if system.version.at_once:
+        progress(what)
+        return system.rank(store, questions, depth)
     parts = []
     with progress.counting(what, len(questions), "questions") as advance:
         for places in batches(questions.partition):

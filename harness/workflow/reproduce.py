@@ -18,9 +18,9 @@ from harness.digest import digest_json
 from harness.errors import ReproductionFailed, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.slices import in_slice
-from harness.preregistration.strict_yaml import load_strict
 from harness.retrieval.registry import select
 from harness.retrieval.version import Store
+from harness.strict_yaml import load_strict
 from harness.workflow.measured import Measured, measure_ranking
 from harness.workflow.outside import must_be_kept, record_outside_look, remember_look
 from harness.workflow.workspace import Workspace

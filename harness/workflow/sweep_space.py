@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import Measure, parse_measure
-from harness.preregistration.strict_yaml import load_strict
+from harness.strict_yaml import load_strict
 from harness.workflow.compose import Composer, DevConfig
 from harness.workflow.misconfigured import as_problem
 from harness.workflow.progress import SILENT, Progress

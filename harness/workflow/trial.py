@@ -14,6 +14,7 @@ from typing import Any
 from harness.digest import canonical_json
 from harness.errors import HarnessError, IntegrityProblem, environment_problem
 from harness.ledger import durable
+from harness.retrieval import files
 from harness.workflow.compose import validated
 from harness.workflow.dev import Bench, dev_run, open_bench
 from harness.workflow.workspace import Workspace
@@ -23,6 +24,7 @@ _WATCH_SECONDS = 0.5
 
 @lru_cache(maxsize=1)
 def _bench(root: str, name: str) -> Bench:
+    files.look_below(Path(root))
     # a worker makes many trials; the seal is set here, before it opens anything
     return open_bench(Workspace(Path(root)), name)
 

@@ -20,6 +20,7 @@ from harness.ledger import durable
 from harness.ledger.entries import Entry, Ledger
 from harness.ledger.head import head, missing, read_witness, update_user_witness, user_witness_path, write_witness
 from harness.preregistration.model import IDENTIFIER
+from harness.retrieval import files
 
 PREREGISTRATIONS = "preregistrations"
 HEAD = "head.json"
@@ -182,6 +183,7 @@ def open_workspace(start: Path) -> Workspace:
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / PREREGISTRATIONS).is_dir():
+            files.look_below(folder)
             return Workspace(folder)
     what = f"no workspace here: {start} and the folders above it have no {PREREGISTRATIONS}/"
     raise UsageProblem(what, fix="run harness init in an empty folder, or give --workspace DIR")

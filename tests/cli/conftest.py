@@ -19,7 +19,8 @@ sys.modules[_SPEC.name] = _shared
 _SPEC.loader.exec_module(_shared)
 
 bytecode, whole_way, user_state = _shared.bytecode, _shared.whole_way, _shared.user_state
-desk, locked, finished = _shared.desk, _shared.locked, _shared.finished
+desk, ready, imported = _shared.desk, _shared.ready, _shared.imported
+locked, finished = _shared.locked, _shared.finished
 
 
 def _refused(desk: Any, code: int, *arguments: str, says: tuple[str, ...] = ()) -> str:

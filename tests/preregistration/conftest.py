@@ -17,8 +17,8 @@ from harness.evaluation.scores import Scores
 from harness.evaluation.statistics.looks import alpha_of_look
 from harness.preregistration.document import Preregistration, from_mapping
 from harness.preregistration.evidence import Evidence, Rehearsal
-from harness.preregistration.strict_yaml import parse_strict
 from harness.retrieval.registry import select
+from harness.strict_yaml import parse_strict
 
 MINIMAL = """\
 format: 1

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from harness.preregistration.document import Preregistration, from_mapping
 from harness.preregistration.draft import TODO, Draft, render_draft
-from harness.preregistration.strict_yaml import parse_strict
 from harness.retrieval.registry import select
+from harness.strict_yaml import parse_strict
 from harness.workflow.freeze import to_yaml_line
 
 DIGEST = "sha256:" + "0" * 64

@@ -25,12 +25,12 @@ def behaving(change: Callable[[Ranking], Ranking]) -> Configured:
 def test_every_version_behaves_as_recorded():
     """A version whose rankings change needs a new name: these are the recorded behaviours, none missing."""
     assert recorded() == current()
-    assert list(recorded()) == list(VERSIONS)
+    assert list(recorded()) == [name for name, version in VERSIONS.items() if not version.needs]
 
 
 def test_versions_behave_differently():
     """No two recorded versions have the same behaviour."""
-    assert len(set(recorded().values())) == len(VERSIONS)
+    assert len(set(recorded().values())) == len(recorded())
 
 
 @pytest.mark.parametrize(

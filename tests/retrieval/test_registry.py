@@ -3,11 +3,22 @@ import pytest
 from harness.errors import UsageProblem
 from harness.retrieval.registry import DEFAULT, VERSIONS, select
 
+NAMES = [
+    "bm25",
+    "bm25-edges",
+    "static-tiebreak",
+    "static-tiebreak-edges",
+    "rrf",
+    "same-layer-mmr",
+    "composed",
+    "external",
+]
+
 
 def test_versions_stand_under_their_own_names():
     """Every version is found by its name, and the default is one of them."""
     assert {name: version.name for name, version in VERSIONS.items()} == {name: name for name in VERSIONS}
-    assert list(VERSIONS) == ["bm25", "bm25-edges", "static-tiebreak", "static-tiebreak-edges"]
+    assert list(VERSIONS) == NAMES
     assert DEFAULT == "bm25"
 
 
@@ -33,7 +44,7 @@ def test_an_unknown_version_is_refused_with_the_nearest(name, fix):
         select(name, where="--retrieval-version")
     assert caught.value.what == f"no retrieval version {name!r}"
     assert (caught.value.where, caught.value.allowed, caught.value.fix) == (
-        "--retrieval-version", "bm25, bm25-edges, static-tiebreak, static-tiebreak-edges", fix,
+        "--retrieval-version", ", ".join(NAMES), fix,
     )  # fmt: skip
 
 
@@ -41,4 +52,5 @@ def test_every_version_says_what_it_is():
     """A version tells a person its source, its reach and its cost, and repeats itself."""
     for version in VERSIONS.values():
         assert all([version.summary, version.source, version.touches, version.cost])
-        assert version.deterministic
+        assert version.example.startswith("retrieval.")
+    assert [version.name for version in VERSIONS.values() if not version.deterministic] == ["external"]

@@ -17,14 +17,21 @@ from harness.retrieval.tokenizer import TOKENIZERS
 from harness.retrieval.version import Engine, Parameters, Store, Version
 
 
-class LexicalParameters(Parameters):
-    """Parameters of BM25 over any read model, whatever settles its ties."""
+class TemplateParameters(Parameters):
+    """How a chunk is worded."""
+
+    template: str = Field("session-prefix/1", description=", ".join(TEMPLATES))
+
+    @field_validator("template")
+    @classmethod
+    def _known_template(cls, name: str) -> str:
+        return _one_of(name, TEMPLATES)
+
+
+class StoreParameters(Parameters):
+    """Which part of a store is searched."""
 
     layers: tuple[str, ...] = Field(("raw", "distill"), description=f"one or more of {', '.join(LAYERS)}")
-    template: str = Field("session-prefix/1", description=", ".join(TEMPLATES))
-    tokenizer: str = Field("ascii-words-cjk-bigrams/1", description=", ".join(TOKENIZERS))
-    k1: float = Field(1.2, ge=0, le=10, description="saturation of repeated terms, 0 to 10")
-    b: float = Field(0.75, ge=0, le=1, description="discount of long documents, 0 to 1")
 
     @field_validator("layers")
     @classmethod
@@ -36,10 +43,13 @@ class LexicalParameters(Parameters):
         # one order, so that [distill, raw] and [raw, distill] are one identity
         return tuple(name for name in LAYERS if name in layers)
 
-    @field_validator("template")
-    @classmethod
-    def _known_template(cls, name: str) -> str:
-        return _one_of(name, TEMPLATES)
+
+class LexicalParameters(TemplateParameters, StoreParameters):
+    """Parameters of BM25 over any read model, whatever settles its ties."""
+
+    tokenizer: str = Field("ascii-words-cjk-bigrams/1", description=", ".join(TOKENIZERS))
+    k1: float = Field(1.2, ge=0, le=10, description="saturation of repeated terms, 0 to 10")
+    b: float = Field(0.75, ge=0, le=1, description="discount of long documents, 0 to 1")
 
     @field_validator("tokenizer")
     @classmethod
@@ -106,4 +116,5 @@ VERSION = Version(
     deterministic=True,
     parameters=BM25Parameters,
     rank=_rank,
+    example="retrieval.k1=0.9",
 )

@@ -24,4 +24,5 @@ VERSION = Version(
     deterministic=True,
     parameters=BM25Parameters,
     rank=_rank,
+    example="retrieval.k1=0.9",
 )

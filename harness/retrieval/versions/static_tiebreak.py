@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from harness.benchmarks.columns import Questions
+from harness.retrieval.documents import ReadModel, static_confidence
 from harness.retrieval.ranking import Ranking
-from harness.retrieval.version import Engine, Store, Version
+from harness.retrieval.version import EVERYTHING, Engine, Parameters, Stage, Store, Version
 from harness.retrieval.versions.bm25 import LexicalParameters, rank_lexical
 
 _WEIGHS = (
@@ -34,6 +38,20 @@ TOUCHES = (
 )
 
 
+def _settled(
+    earlier: Ranking,
+    store: Store,
+    questions: Questions,  # noqa: ARG001 - every stage is handed them
+    parameters: Any,  # noqa: ARG001
+    read_model: ReadModel,
+) -> Ranking:
+    """Exact ties of an earlier ranking in order of confidence, highest first, and then of ingestion."""
+    confidence = static_confidence(store.corpus, store.edges, read_model)[earlier.positions]
+    owner = np.repeat(np.arange(len(earlier)), np.diff(earlier.offsets))
+    order = np.lexsort((earlier.positions, -confidence, -earlier.scores, owner))
+    return replace(earlier, positions=earlier.positions[order])
+
+
 def _rank(store: Store, questions: Questions, parameters: Any, depth: int, engine: Engine) -> Ranking:
     return rank_lexical(store, questions, parameters, depth, engine, read_model="chunk", tie_rule="confidence")
 
@@ -48,6 +66,9 @@ VERSION = Version(
     deterministic=True,
     parameters=LexicalParameters,
     rank=_rank,
+    example="retrieval.k1=0.9",
     scores_as="bm25",
     refuses=REFUSES,
+    # a group of equal scores may go on below any depth
+    stage=Stage(Parameters, lambda _, __: EVERYTHING, _settled),
 )

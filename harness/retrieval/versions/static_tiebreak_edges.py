@@ -25,6 +25,7 @@ VERSION = Version(
     deterministic=True,
     parameters=LexicalParameters,
     rank=_rank,
+    example="retrieval.k1=0.9",
     scores_as="bm25-edges",
     refuses=REFUSES,
 )

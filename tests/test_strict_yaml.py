@@ -17,9 +17,9 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from harness import strict_yaml
 from harness.errors import EnvironmentProblem, HarnessError, UsageProblem
-from harness.preregistration import strict_yaml
-from harness.preregistration.strict_yaml import Loaded, line_of, load_strict, parse_strict
+from harness.strict_yaml import Loaded, line_of, load_strict, parse_strict
 
 
 def parse(text: str) -> Any:
