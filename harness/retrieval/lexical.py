@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 
 from harness.retrieval.documents import Documents
 from harness.retrieval.ranking import Ranking
+from harness.retrieval.top_k import top_k as top_k  # the reference engine takes it from here
 
-# score cells (questions × documents) held at once: 32 MB of float64
-_BLOCK_CELLS = 4_000_000
-
-# the least positive float64: a document that matches nothing scores 0 and is not retrieved
-_LEAST = math.ulp(0.0)
+# score cells (questions × documents) held at once: 1 MB of float64, so that a block stays in a processor's cache
+_BLOCK_CELLS = 128_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class LexicalIndex:
         vocabulary: term → number.
         pairs: int64, sorted ``partition * len(vocabulary) + term``.
         starts: int64 (n_pairs + 1), where a pair's postings begin.
-        posting_documents: int64, index into ``documents``.
+        posting_places: int64, the document's place within its partition.
         posting_weights: float64, the term's contribution to that document's score.
         bounds: int64 (n_partitions + 1), where a partition's documents begin.
     """
@@ -46,7 +44,7 @@ class LexicalIndex:
     vocabulary: dict[str, int]
     pairs: NDArray[np.int64]
     starts: NDArray[np.int64]
-    posting_documents: NDArray[np.int64]
+    posting_places: NDArray[np.int64]
     posting_weights: NDArray[np.float64]
     bounds: NDArray[np.int64]
 
@@ -61,55 +59,92 @@ class LexicalIndex:
             partition: int32 (n_questions).
             depth: the most documents to return; those with a score of 0 are never returned.
         """
-        lengths = np.zeros(len(questions), dtype=np.int64)
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
-        for number in np.unique(partition):
-            members = np.flatnonzero(partition == number)
-            size = int(self.bounds[number + 1] - self.bounds[number]) if number + 1 < len(self.bounds) else 0
-            if not size:
-                continue
-            step = max(1, _BLOCK_CELLS // size)
-            for begin in range(0, len(members), step):
-                block = members[begin : begin + step]
-                rows, documents, scores = self._search_block([tokens[i] for i in block], int(number), depth)
-                lengths[block] = np.bincount(rows, minlength=len(block))
-                found.append((block[rows], documents, scores))
-        return self._collect(tuple(questions), lengths, found, depth)
+        known = np.flatnonzero(partition < len(self.bounds) - 1)
+        sizes = np.zeros(len(questions), dtype=np.int64)
+        sizes[known] = self.bounds[partition[known] + 1] - self.bounds[partition[known]]
+        # the largest partitions first: a block is as wide as its first question needs, whatever partitions are in it
+        order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+        asked = self._look_up([tokens[i] for i in order.tolist()], partition[order])
+        lengths = np.zeros(len(order), dtype=np.int64)
+        found: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        begin = 0
+        while begin < len(order):
+            width = int(sizes[order[begin]])
+            end = min(len(order), begin + max(1, _BLOCK_CELLS // width))
+            rows, places, scores = top_k(self._scores(asked, begin, end, width), depth)
+            lengths[begin:end] = np.bincount(rows, minlength=end - begin)
+            found.append((places, scores))
+            begin = end
+        return self._collect(tuple(questions), order, partition[order], lengths, found, depth)
 
-    def _search_block(
-        self, tokens: Sequence[Sequence[str]], number: int, depth: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        first, last = int(self.bounds[number]), int(self.bounds[number + 1])
+    def _look_up(self, tokens: Sequence[Sequence[str]], partition: NDArray[np.int32]) -> _Asked:
         owner, terms = _flatten(tokens, self.vocabulary)
-        keys = number * len(self.vocabulary) + terms
-        place = np.searchsorted(self.pairs, keys)
-        known = place < len(self.pairs)
-        known[known] = self.pairs[place[known]] == keys[known]
-        owner, place = owner[known], place[known]
-        counts = self.starts[place + 1] - self.starts[place]
-        ends = np.cumsum(counts)
-        shift = np.repeat(self.starts[place] - (ends - counts), counts)
-        postings = np.arange(int(ends[-1]) if len(ends) else 0) + shift
-        cells = np.repeat(owner, counts) * (last - first) + self.posting_documents[postings] - first
+        keys = partition[owner].astype(np.int64) * len(self.vocabulary) + terms
+        pair = np.searchsorted(self.pairs, keys)
+        held = pair < len(self.pairs)
+        held[held] = self.pairs[pair[held]] == keys[held]
+        owner, pair = owner[held], pair[held]
+        starts = self.starts[pair]
+        offsets = np.searchsorted(owner, np.arange(len(tokens) + 1))
+        return _Asked(offsets, owner, starts, self.starts[pair + 1] - starts)
+
+    def _scores(self, asked: _Asked, begin: int, end: int, width: int) -> NDArray[np.float64]:
+        """Scores of the questions from ``begin`` to ``end``, float64 (end - begin, width), 0 beyond a partition."""
+        chosen = slice(int(asked.offsets[begin]), int(asked.offsets[end]))
+        starts, counts = asked.starts[chosen], asked.counts[chosen]
+        if end - begin == 1 and len(starts):
+            # the postings of one question as they lie, without the cost of numbering them
+            spans = [slice(first, first + size) for first, size in zip(starts.tolist(), counts.tolist(), strict=True)]
+            cells = np.concatenate([self.posting_places[span] for span in spans])
+            weights = np.concatenate([self.posting_weights[span] for span in spans])
+        else:
+            ends = np.cumsum(counts)
+            postings = np.arange(int(ends[-1]) if len(ends) else 0)
+            postings += np.repeat(starts - (ends - counts), counts)
+            cells = np.repeat((asked.owner[chosen] - begin) * width, counts)
+            cells += self.posting_places[postings]
+            weights = self.posting_weights[postings]
         # bincount adds in the order of its input, which is the order of the question's tokens
-        size = len(tokens) * (last - first)
-        scores = np.bincount(cells, self.posting_weights[postings], minlength=size).astype(np.float64, copy=False)
-        rows, documents, values = top_k(scores.reshape(len(tokens), last - first), depth)
-        return rows, documents + first, values
+        scores = np.bincount(cells, weights, minlength=(end - begin) * width)
+        return scores.astype(np.float64, copy=False).reshape(end - begin, width)
 
     def _collect(
         self,
         questions: tuple[str, ...],
+        order: NDArray[np.int64],
+        partition: NDArray[np.int32],
         lengths: NDArray[np.int64],
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]],
+        found: list[tuple[NDArray[np.int64], NDArray[np.float64]]],
         depth: int,
     ) -> Ranking:
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        """The rows of ``order``, one after the other in ``found``, put where their questions stand."""
+        counts = np.zeros(len(questions), dtype=np.int64)
+        counts[order] = lengths
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         if not found:
             return Ranking(questions, offsets, np.zeros(0, np.int32), np.zeros(0, np.float64), depth)
-        owner, documents, scores = (np.concatenate(column) for column in zip(*found, strict=True))
-        order = np.argsort(owner, kind="stable")
-        return Ranking(questions, offsets, self.documents.positions[documents[order]], scores[order], depth)
+        places, scores = (np.concatenate(column) for column in zip(*found, strict=True))
+        documents = places + np.repeat(self.bounds[partition], lengths)
+        target = np.arange(len(places)) + np.repeat(offsets[order] - (np.cumsum(lengths) - lengths), lengths)
+        positions, values = np.empty(len(places), self.documents.positions.dtype), np.empty_like(scores)
+        positions[target], values[target] = self.documents.positions[documents], scores
+        return Ranking(questions, offsets, positions, values, depth)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Where the postings of every question's tokens lie.
+
+    Attributes:
+        offsets: int64 (n_questions + 1), where a question's tokens begin.
+        owner: int64, index of the token's question, never decreasing.
+        starts, counts: int64, a token's first posting and how many there are.
+    """
+
+    offsets: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 def build_index(documents: Documents, *, k1: float, b: float) -> LexicalIndex:
@@ -126,24 +161,42 @@ def build_index(documents: Documents, *, k1: float, b: float) -> LexicalIndex:
     flat = chain.from_iterable(documents.tokens)
     terms = np.fromiter(map(numbering.__getitem__, flat), dtype=np.int64, count=int(lengths.sum()))
     vocabulary = dict(numbering)
-    owner = np.repeat(np.arange(len(documents)), lengths)
     n_partitions = int(documents.partition.max(initial=-1)) + 1
     bounds = np.searchsorted(documents.partition, np.arange(n_partitions + 1)).astype(np.int64)
-    pair_of_token = documents.partition[owner].astype(np.int64) * max(1, len(vocabulary)) + terms
-    keys, frequency = np.unique(pair_of_token * max(1, len(documents)) + owner, return_counts=True)
-    pair, document = np.divmod(keys, max(1, len(documents)))
+    pair, document, frequency = _postings(documents.partition, lengths, terms, max(1, len(vocabulary)))
     # pairs are sorted already: a new one begins wherever the value changes
-    starts = (
-        np.flatnonzero(np.concatenate([[True], pair[1:] != pair[:-1], [True]])) if len(pair) else np.zeros(1, np.int64)
-    )
+    starts = _run_starts(pair)
     pairs = pair[starts[:-1]]
-    sizes = np.diff(bounds)
+    sizes, counts = np.diff(bounds), np.diff(starts)
     totals = np.bincount(documents.partition, weights=lengths, minlength=n_partitions)
     average = totals / np.maximum(sizes, 1)
-    idf = inverse_document_frequency(sizes[pairs // max(1, len(vocabulary))], np.diff(starts))
-    length_norm = 1 - b + b * lengths[document] / average[documents.partition[document]]
-    weights = np.repeat(idf, np.diff(starts)) * (frequency * (k1 + 1) / (frequency + k1 * length_norm))
-    return LexicalIndex(documents, vocabulary, pairs, starts, document, weights, bounds)
+    idf = inverse_document_frequency(sizes[pairs // max(1, len(vocabulary))], counts)
+    # a partition of empty documents has no postings, so that any divisor will do
+    discount = k1 * (1 - b + b * lengths / np.where(average > 0, average, 1)[documents.partition])
+    weights = np.repeat(idf, counts) * (frequency * (k1 + 1) / (frequency + discount[document]))
+    place = np.arange(len(documents)) - bounds[documents.partition]
+    return LexicalIndex(documents, vocabulary, pairs, starts, place[document], weights, bounds)
+
+
+def _postings(
+    partition: NDArray[np.int32], lengths: NDArray[np.int64], terms: NDArray[np.int64], n_terms: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Pair, document and frequency of every distinct (document, term), int64, by pair and then by document."""
+    n_documents = max(1, len(lengths))
+    # one number for partition, term and document, in that order of weight
+    keys = np.repeat((partition.astype(np.int64) * n_terms) * n_documents + np.arange(len(lengths)), lengths)
+    keys += terms * n_documents
+    keys.sort()
+    starts = _run_starts(keys)
+    pair, document = np.divmod(keys[starts[:-1]], n_documents)
+    return pair, document, np.diff(starts)
+
+
+def _run_starts(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each run of equal values begins, and the length of all, int64 (n_runs + 1)."""
+    if not len(values):
+        return np.zeros(1, np.int64)
+    return np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1], [True]]))
 
 
 def inverse_document_frequency(size: NDArray[np.int64], containing: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -158,29 +211,6 @@ def inverse_document_frequency(size: NDArray[np.int64], containing: NDArray[np.i
         math.log((n_all - n + 0.5) / (n + 0.5) + 1) for n_all, n in (divmod(key, width) for key in distinct.tolist())
     ]
     return np.array(values, dtype=np.float64)[place]
-
-
-def top_k(scores: NDArray[np.float64], depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """The positive entries of each row, at most ``depth``, score descending and then by column.
-
-    Returns:
-        Rows (never decreasing), columns and scores, aligned.
-    """
-    height, width = scores.shape
-    threshold = np.full((height, 1), _LEAST)
-    if depth < width:
-        # every column equal to the threshold stays in, so that the tie rule and not the partition decides
-        kth = np.partition(scores, width - depth, axis=1)[:, width - depth : width - depth + 1]
-        threshold = np.maximum(threshold, kth)
-    cells = np.flatnonzero(scores >= threshold)
-    rows, columns = np.divmod(cells, width)
-    values = scores.ravel()[cells]
-    # cells come row by row and column by column, and lexsort is stable: ties stay in column order
-    order = np.lexsort((-values, rows))
-    rows, columns, values = rows[order], columns[order], values[order]
-    counts = np.bincount(rows, minlength=height)
-    keep = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts) < depth
-    return rows[keep], columns[keep], values[keep]
 
 
 def _flatten(

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from harness.retrieval import lexical, reference
 from harness.retrieval.documents import Documents
-from harness.retrieval.lexical import build_index, inverse_document_frequency, top_k
+from harness.retrieval.lexical import build_index, inverse_document_frequency
 from harness.retrieval.ranking import Ranking
+from harness.retrieval.top_k import top_k
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,32 @@ def test_the_order_of_questions_changes_nothing(given_case, random):
 
 
 @settings(max_examples=50)
+@given(cases())
+def test_a_question_alone_is_ranked_as_among_others(given_case):
+    """A prebuilt index that is asked one question at a time gives what it gives for all of them at once."""
+    index = build_index(given_case.documents, k1=given_case.k1, b=given_case.b)
+    whole = given_case.ranked()
+    for i in range(len(given_case.tokens)):
+        place = np.array([i])
+        alone = index.search(
+            [given_case.questions[i]], [given_case.tokens[i]], given_case.partition[place], given_case.depth
+        )
+        assert same(alone, whole.take(place))
+
+
+def test_partitions_of_very_different_size_share_blocks():
+    """Partitions of 1 to 9,000 documents, and one that does not exist, rank as on the reference engine."""
+    random = np.random.default_rng(3)
+    sizes = [9000, 1, 0, 40, 300]
+    rows = [tuple(f"w{word}" for word in random.zipf(1.5, 4) if word < 50) for _ in range(sum(sizes))]
+    partition = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    asked = tuple(tuple(f"w{word}" for word in random.zipf(1.5, 5)) for _ in range(60))
+    store = Documents(np.arange(len(rows), dtype=np.int32), partition, rows)
+    mixed = Case(store, asked, random.integers(0, len(sizes) + 1, 60).astype(np.int32), depth=20)
+    assert same(mixed.ranked(), mixed.by_reference())
+
+
+@settings(max_examples=50)
 @given(cases(), st.integers(1, 20))
 def test_the_size_of_blocks_changes_nothing(given_case, cells):
     """However many score cells are held at once, the ranking is the same."""
@@ -219,15 +246,44 @@ def test_idf_is_positive_and_falls_with_document_frequency():
     assert values[-1] > 0
 
 
+def sorted_in_full(rows: NDArray[np.float64], depth: int) -> list[tuple[int, int, float]]:
+    """What `top_k` must find: each row's positive entries by score and column, from Python's own sort."""
+    expected = []
+    for index, row in enumerate(rows.tolist()):
+        order = sorted((column for column in range(len(row)) if row[column] > 0), key=lambda c: (-row[c], c))
+        expected += [(index, column, row[column]) for column in order[:depth]]
+    return expected
+
+
+def found_by_top_k(rows: NDArray[np.float64], depth: int) -> list[tuple[int, int, float]]:
+    """The columns of `top_k` as tuples."""
+    return list(zip(*(column.tolist() for column in top_k(rows, depth)), strict=True))
+
+
 @given(
     st.lists(st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0]), min_size=5, max_size=5), min_size=1, max_size=4),
     st.integers(1, 7),
 )
 def test_top_k_equals_a_full_sort(rows, depth):
     """Selecting the best entries of a row gives what sorting the whole row gives."""
-    found = list(zip(*(column.tolist() for column in top_k(np.array(rows), depth)), strict=True))
-    expected = []
-    for index, row in enumerate(rows):
-        order = sorted((column for column in range(5) if row[column] > 0), key=lambda column: (-row[column], column))
-        expected += [(index, column, row[column]) for column in order[:depth]]
-    assert found == expected
+    assert found_by_top_k(np.array(rows), depth) == sorted_in_full(np.array(rows), depth)
+
+
+@pytest.mark.parametrize("height", [1, 3])
+@pytest.mark.parametrize("width", [1, 2, 63, 600, 8191, 8192, 20_011])
+@pytest.mark.parametrize("depth", [1, 10, 128, 129, 700])
+def test_top_k_of_any_shape_settles_ties_by_column(height, width, depth):
+    """Narrow rows, wide rows and a single row, cut in the middle of ties, come out as from a full sort."""
+    random = np.random.default_rng(height * width + depth)
+    rows = random.integers(0, 6, (height, width)) * 1.1
+    rows[0] = random.random(width) * (random.random(width) < 0.3)
+    assert found_by_top_k(rows, depth) == sorted_in_full(rows, depth)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5, 300, 400])
+def test_top_k_tells_scores_apart_that_differ_in_the_last_bit(depth):
+    """Scores one rounding apart are no tie: the higher one comes first wherever it stands, at the cut too."""
+    random = np.random.default_rng(7)
+    rows = 1.0 + random.integers(0, 3, (20, 400)) * 2.0**-52
+    rows[:, 50:] *= random.random((20, 350)) < 0.9
+    assert found_by_top_k(rows, depth) == sorted_in_full(rows, depth)
