@@ -73,7 +73,7 @@ class Builder:
         self.positions[identifier] = position
         self.chunks.append(
             (identifier, text, speaker, caption, LAYERS.index(layer), confidence, session, time,
-             len(self.partitions) - 1, list(sources))
+             len(self.partitions) - 1, tuple(sources))
         )  # fmt: skip
         return position
 
@@ -117,10 +117,12 @@ class Builder:
         published: Sequence[int],
         n_published: int,
         cluster: str,
+        partition: int | None = None,
     ) -> None:
-        """Add a question of the current partition with its labels."""
+        """Add a question with its labels; of the current partition unless another is named."""
         part = DEV if dev else HELDOUT
-        self.questions.append((identifier, text, len(self.partitions) - 1, cluster, part))
+        place = len(self.partitions) - 1 if partition is None else partition
+        self.questions.append((identifier, text, place, cluster, part))
         self.labels.append(
             (identifier, category, answer, tuple(sorted(flags)), list(dict.fromkeys(repaired)),
              list(dict.fromkeys(published)), n_published)

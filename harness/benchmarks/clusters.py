@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 
 from harness.errors import UsageProblem
@@ -32,6 +32,36 @@ def clusters_of(given: str, questions: Sequence[str]) -> list[str]:
             )  # fmt: skip
         return [question.rpartition("/")[0] for question in questions]
     return _of_file(Path(given), questions)
+
+
+def connected(questions: Sequence[str], shared: Sequence[Iterable[Hashable]]) -> list[str]:
+    """The cluster of each question, where questions that share anything are one cluster.
+
+    Args:
+        questions: ids.
+        shared: for each question, whatever may also be another's.
+
+    Returns:
+        The least id of each cluster, whatever the order of the questions.
+    """
+    parent = list(range(len(questions)))
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    owner: dict[Hashable, int] = {}
+    for index, keys in enumerate(shared):
+        for key in keys:
+            first = root(owner.setdefault(key, index))
+            parent[root(index)] = first
+    least: dict[int, str] = {}
+    for index, question in enumerate(questions):
+        place = root(index)
+        least[place] = min(question, least.get(place, question))
+    return [least[root(index)] for index in range(len(questions))]
 
 
 def _of_file(path: Path, questions: Sequence[str]) -> list[str]:

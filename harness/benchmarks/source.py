@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from harness.errors import EnvironmentProblem, UsageProblem
+from harness.errors import EnvironmentProblem, HarnessError, UsageProblem
 
 
 def read_json(path: Path, expected: str) -> tuple[Any, bytes]:
@@ -25,50 +25,73 @@ def read_json(path: Path, expected: str) -> tuple[Any, bytes]:
         UsageProblem: missing, a folder, empty, cut off, not UTF-8, not JSON, or with a key twice.
         EnvironmentProblem: not readable.
     """
-    fix = f"give the path of {expected}"
     try:
         raw = path.read_bytes()
-    except FileNotFoundError:
-        raise UsageProblem("no such file", where=str(path), allowed=expected, fix=fix) from None
-    except IsADirectoryError:
-        raise UsageProblem("this is a folder", where=str(path), allowed=expected, fix=fix) from None
-    except NotADirectoryError:
-        raise UsageProblem("no such file", where=str(path), allowed=expected, fix=fix) from None
-    except PermissionError:
-        raise EnvironmentProblem("cannot be read", where=str(path), fix="grant read permission") from None
-    except OSError as error:
-        raise EnvironmentProblem(f"cannot be read: {error.strerror}", where=str(path), fix=fix) from None
-    if not raw.strip():
-        raise UsageProblem("the file is empty", where=str(path), allowed=expected, fix=fix)
-    try:
-        value = json.loads(
-            raw.decode("utf-8-sig"), object_pairs_hook=_no_key_twice, parse_constant=_no_such_number,
-            parse_float=_finite,
-        )  # fmt: skip
-        # an escaped half of a surrogate pair is legal JSON and no text: it could be neither hashed nor stored
-        json.dumps(value, ensure_ascii=False).encode()
+        if not raw.strip():
+            raise UsageProblem("the file is empty", where=str(path), allowed=expected, fix=_give(expected))
+        value = decoder().decode(raw.decode("utf-8-sig"))
+        refuse_what_is_no_text(value)
         return value, raw
-    except UnicodeDecodeError as error:
-        cut = error.reason == "unexpected end of data"
-        what = "the file is cut off inside a character" if cut else f"not UTF-8 text at byte {error.start}"
-        raise UsageProblem(what, where=str(path), allowed=expected, fix=fix) from None
-    except UnicodeEncodeError as error:
-        what = f"half of a surrogate pair, {error.object[error.start]!a}"
-        raise UsageProblem(what, where=str(path), allowed="text that UTF-8 can write", fix=fix) from None
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(raw.decode("utf-8-sig").rstrip()) - 1 or error.msg.startswith("Unterminated")
-        what = "the JSON ends early: the file is cut off" if cut else f"not valid JSON: {error.msg}"
-        where = f"{path}:{error.lineno}:{error.colno}"
-        raise UsageProblem(what, where=where, allowed=expected, fix="fetch the file again") from None
-    except RecursionError:
-        raise UsageProblem("nested too deeply", where=str(path), allowed=expected, fix=fix) from None
-    except _KeyTwiceError as error:
-        what = f"the key {error.args[0]!r} stands twice in one object"
-        raise UsageProblem(what, where=str(path), allowed="each key once", fix=fix) from None
-    except ValueError as error:
-        # NaN and infinity, and whole numbers with more digits than Python reads
-        what = f"a number that cannot be read: {str(error).partition(';')[0]}"
-        raise UsageProblem(what, where=str(path), allowed="finite numbers", fix=fix) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise problem_of(error, path, expected) from None
+
+
+def decoder() -> json.JSONDecoder:
+    """A decoder that takes what JSON allows and no more: neither NaN nor a key twice."""
+    return json.JSONDecoder(object_pairs_hook=_no_key_twice, parse_constant=_no_such_number, parse_float=_finite)
+
+
+def refuse_what_is_no_text(value: Any) -> None:
+    """Refuse an escaped half of a surrogate pair: legal JSON, and no text that could be hashed or stored.
+
+    Raises:
+        UnicodeEncodeError: there is one.
+    """
+    json.dumps(value, ensure_ascii=False).encode()
+
+
+def problem_of(error: Exception, path: Path, expected: str, first_line: int = 1) -> HarnessError:
+    """What went wrong while a file of JSON was read, in words.
+
+    Args:
+        error: what was raised.
+        path, expected: the file, and what it should be.
+        first_line: the line on which the text begins that the error speaks of.
+    """
+    where, fix = str(path), _give(expected)
+    match error:
+        case FileNotFoundError() | NotADirectoryError():
+            return UsageProblem("no such file", where=where, allowed=expected, fix=fix)
+        case IsADirectoryError():
+            return UsageProblem("this is a folder", where=where, allowed=expected, fix=fix)
+        case PermissionError():
+            return EnvironmentProblem("cannot be read", where=where, fix="grant read permission")
+        case OSError():
+            return EnvironmentProblem(f"cannot be read: {error.strerror}", where=where, fix=fix)
+        case UnicodeDecodeError():
+            cut = error.reason == "unexpected end of data"
+            what = "the file is cut off inside a character" if cut else f"not UTF-8 text at byte {error.start}"
+            return UsageProblem(what, where=where, allowed=expected, fix=fix)
+        case UnicodeEncodeError():
+            what = f"half of a surrogate pair, {error.object[error.start]!a}"
+            return UsageProblem(what, where=where, allowed="text that UTF-8 can write", fix=fix)
+        case json.JSONDecodeError():
+            cut = error.pos >= len(error.doc.rstrip()) - 1 or error.msg.startswith("Unterminated")
+            what = "the JSON ends early: the file is cut off" if cut else f"not valid JSON: {error.msg}"
+            place = f"{path}:{first_line + error.lineno - 1}:{error.colno}"
+            return UsageProblem(what, where=place, allowed=expected, fix="fetch the file again")
+        case RecursionError():
+            return UsageProblem("nested too deeply", where=where, allowed=expected, fix=fix)
+        case _KeyTwiceError():
+            what = f"the key {error.args[0]!r} stands twice in one object"
+            return UsageProblem(what, where=where, allowed="each key once", fix=fix)
+    # NaN and infinity, and whole numbers with more digits than Python reads
+    what = f"a number that cannot be read: {str(error).partition(';')[0]}"
+    return UsageProblem(what, where=where, allowed="finite numbers", fix=fix)
+
+
+def _give(expected: str) -> str:
+    return f"give the path of {expected}"
 
 
 class _KeyTwiceError(ValueError):

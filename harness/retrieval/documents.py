@@ -59,9 +59,8 @@ def choose_documents(
         In the order that settles ties; the partition never decreases.
 
     Raises:
-        UsageProblem: the benchmark has nothing in one of these layers, or no static confidence to order by.
+        UsageProblem: the benchmark has nothing in any of these layers, or no static confidence to order by.
     """
-    _refuse_absent_layers(corpus, layers)
     wanted = np.isin(corpus.layer, [LAYERS.index(name) for name in layers])
     if partitions is not None:
         wanted &= np.isin(corpus.partition, partitions)
@@ -72,7 +71,10 @@ def choose_documents(
         positions = np.flatnonzero(wanted)
         partition = corpus.partition[positions]
     if not len(positions):
-        raise UsageProblem(f"no {read_model} in the layers {', '.join(layers)}", fix="choose other layers")
+        present = [name for code, name in enumerate(LAYERS) if (corpus.layer == code).any()]
+        what = f"no {read_model} in the layer {' or '.join(layers)}"
+        allowed = f"layers of this benchmark: {', '.join(present)}"
+        raise UsageProblem(what, allowed=allowed, fix="choose other layers")
     if tie_rule == "id-text":
         names = [document_name(corpus, edges, read_model, int(p)) for p in positions]
         order = np.array(sorted(range(len(names)), key=lambda i: (partition[i], names[i])), dtype=np.int64)
@@ -120,14 +122,6 @@ def document_texts(
         return [render(corpus, position) for position in positions]
     ends = ((int(edges.source[position]), int(edges.target[position])) for position in positions)
     return [f"{render(corpus, source)}\n{render(corpus, target)}" for source, target in ends]
-
-
-def _refuse_absent_layers(corpus: Corpus, layers: Sequence[str]) -> None:
-    present = [name for code, name in enumerate(LAYERS) if (corpus.layer == code).any()]
-    absent = [name for name in layers if name not in present]
-    if absent:
-        what = f"nothing in the layer {', '.join(absent)}"
-        raise UsageProblem(what, allowed=f"layers of this benchmark: {', '.join(present)}", fix="choose other layers")
 
 
 def static_confidence(corpus: Corpus, edges: Edges, read_model: ReadModel) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.benchmarks.clusters import OWN, PREFIX, clusters_of
+from harness.benchmarks.clusters import OWN, PREFIX, clusters_of, connected
 from harness.errors import UsageProblem
 
 QUESTIONS = ("c0/q0", "c0/q1", "c1/a/q2")
@@ -55,3 +55,11 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path, tmp_path / "binary"):
         with pytest.raises(UsageProblem, match="cannot be read as a file of clusters"):
             clusters_of(str(path), QUESTIONS)
+
+
+def test_questions_that_share_something_are_one_cluster() -> None:
+    """Through whatever they share, also over a third question, and named by the least id whatever the order."""
+    shared = {"q3": ("x",), "q1": ("y", "x"), "q2": ("y",), "q9": (), "q4": ("z",)}
+    for order in (list(shared), sorted(shared), sorted(shared, reverse=True)):
+        found = dict(zip(order, connected(order, [shared[one] for one in order]), strict=True))
+        assert found == {"q1": "q1", "q2": "q1", "q3": "q1", "q4": "q4", "q9": "q9"}

@@ -1,0 +1,133 @@
+"""``harness data import``: one function a format, each ends in `_save`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.console import Console
+from harness.cli.parsing import Commands, command
+
+if TYPE_CHECKING:
+    from harness.benchmarks.columns import Benchmark
+    from harness.workflow.workspace import Workspace
+
+
+def add(commands: Commands) -> None:
+    """Add the command of each format."""
+    kinds = commands.add_parser("import", help="import a benchmark", allow_abbrev=False).add_subparsers(
+        dest="kind", metavar="KIND", required=True
+    )
+    _add_locomo(kinds)
+    _add_longmemeval(kinds)
+    _add(kinds, "synthetic", run_synthetic, "import the synthetic benchmark that ships along")
+
+
+def _add(kinds: Commands, kind: str, run: Any, summary: str) -> argparse.ArgumentParser:
+    parser = command(kinds, kind, run, summary, exits=(3,))
+    parser.add_argument("--name", default=kind, help=f"the benchmark's name here (default: {kind})")
+    return parser
+
+
+def _add_locomo(kinds: Commands) -> None:
+    parser = _add(kinds, "locomo", run_locomo, "import LoCoMo from its file locomo10.json")
+    parser.add_argument("file", type=Path, help="locomo10.json")
+    parser.add_argument(
+        "--dev", action="append", metavar="ID", help="a conversation for development (default: conv-26; repeatable)"
+    )
+    parser.add_argument("--allow-unknown", action="store_true", help="accept a file that is no known variant")
+    parser.add_argument("--overlay", type=Path, metavar="FILE", help="corrections by question id, for evidence=overlay")
+
+
+def _add_longmemeval(kinds: Commands) -> None:
+    summary = "import LongMemEval from its oracle, S or M file"
+    parser = _add(kinds, "longmemeval", run_longmemeval, summary)
+    parser.add_argument("file", type=Path, help="such as longmemeval_s_cleaned.json")
+    parser.add_argument(
+        "--unit", choices=("turn", "session"), default="turn", help="what is retrieved and judged (default: turn)"
+    )
+    parser.add_argument(
+        "--turns", choices=("all", "user"), default="all", help="whose turns are in the store (default: all)"
+    )
+    parser.add_argument("--dev", type=int, metavar="N", help="questions for development (default: 50, or a tenth)")
+
+
+def run_locomo(options: argparse.Namespace, console: Console) -> int:
+    """Import LoCoMo."""
+    from harness.benchmarks.locomo import import_locomo
+
+    workspace = _begin(options, console)
+    dev = options.dev or ["conv-26"]
+    benchmark = import_locomo(options.file, name=options.name, dev=dev, allow_unknown=options.allow_unknown)
+    if options.overlay:
+        from harness.benchmarks.overlay import apply_overlay
+
+        benchmark = apply_overlay(benchmark, options.overlay)
+    return _save(workspace, benchmark, console, options.file)
+
+
+def run_longmemeval(options: argparse.Namespace, console: Console) -> int:
+    """Import LongMemEval."""
+    from harness.benchmarks.longmemeval import import_longmemeval
+
+    workspace = _begin(options, console)
+    benchmark = import_longmemeval(
+        options.file, name=options.name, unit=options.unit, turns=options.turns, dev=options.dev
+    )
+    return _save(workspace, benchmark, console, options.file, partitions="haystacks")
+
+
+def run_synthetic(options: argparse.Namespace, console: Console) -> int:
+    """Import the synthetic benchmark."""
+    from harness.benchmarks.synthetic import import_synthetic
+
+    return _save(_begin(options, console), import_synthetic(options.name), console)
+
+
+def _begin(options: argparse.Namespace, console: Console) -> Workspace:
+    """The workspace, after everything was checked that costs nothing."""
+    from harness.workflow.workspace import check_identifier, open_workspace
+
+    workspace = open_workspace(options.workspace)
+    check_identifier(options.name)
+    if "file" in options:
+        console.progress(f"reading {options.file}")
+    return workspace
+
+
+def _save(
+    workspace: Workspace,
+    benchmark: Benchmark,
+    console: Console,
+    origin: Path | None = None,
+    *,
+    partitions: str = "conversations",
+) -> int:
+    """Write a benchmark into the workspace and say what is in it."""
+    from harness.benchmarks.library import REPAIRS, save
+    from harness.workflow.workspace import check_writable
+
+    check_writable(workspace.data)
+    folder = workspace.data / benchmark.name
+    manifest = save(benchmark, folder, origin)
+    source = manifest["source"]
+    lines = [
+        f"{manifest['name']}: {source['variant']}, {len(manifest['partitions'])} {partitions}",
+        f"chunks: {', '.join(f'{n} {layer}' for layer, n in manifest['layers'].items())}; edges: {manifest['edges']}",
+        f"questions: {manifest['questions'].get('dev', 0)} dev, {manifest['questions'].get('heldout', 0)} held out",
+        f"digest: {manifest['digests']['digest']}",
+        f"licence of the data: {source['license']}",
+    ]
+    if manifest["repairs"]:
+        lines += ["", "found and mended (each is named in the repair report):"]
+        lines += [f"  {count:>4}  {fault}" for fault, count in manifest["repairs"].items()]
+        lines += [f"repair report: {folder / REPAIRS} (it quotes held-out evidence)"]
+    lines += ["", _next(manifest)]
+    console.result(manifest, lines)
+    return 0
+
+
+def _next(manifest: dict[str, Any]) -> str:
+    name = "" if manifest["name"] in {"locomo", "synthetic"} else f" benchmark={manifest['name']}"
+    return f"next: harness dev --retrieval-version bm25 'retrieval.layers=[raw]'{name}"
