@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +73,29 @@ def test_every_dependency_has_its_constraint(pyproject: dict[str, Any]) -> None:
 
 
 def test_every_dependency_is_used(pyproject: dict[str, Any]) -> None:
-    """The package imports the libraries that it requires, and requires those that it imports."""
+    """What the package imports it requires, or asks for as an extra and imports where it is used only."""
     spelled = {"hydra-core": "hydra", "rank-bm25": "rank_bm25", "faiss-cpu": "faiss", "pyyaml": "yaml"}
     required = {spelled.get(name, name) for name in names(pyproject["project"]["dependencies"])}
-    found = set()
+    extras = {
+        name.replace("-", "_")
+        for given in pyproject["project"]["optional-dependencies"].values()
+        for name in names(given)
+    }
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
-    outside = found - set(sys.stdlib_module_names) - {"harness"}
-    assert outside - required == set()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert imported(tree.body) - required == set(), path
+        assert imported(ast.walk(tree)) - required - extras == set(), path
+
+
+def imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """Names of the libraries that these statements import."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names) - {"harness"}
 
 
 def test_the_import_contracts_know_every_layer(pyproject: dict[str, Any]) -> None:

@@ -91,7 +91,7 @@ def dev_table(result: dict[str, Any]) -> list[str]:
     if not result["comparisons"]:
         slices = result["slices"]["candidate"]
         rows = [[m, percent(cell["mean"]), str(cell["n"])] for m, cell in slices["all"].items()]
-        note = "the version in force reads another unit, so there is nothing to compare with"
+        note = "the version in force reads another unit: compare at equal reading, with budget=tokens:N and a large k"
         return [*head, note, "", *table(["measure", "mean", "n"], rows)]
     force = result["in_force"]
     head += [
@@ -126,7 +126,9 @@ def _ties(result: dict[str, Any]) -> list[str]:
     """How far the first measure depends on an order among equal scores that nobody chose."""
     from harness.reporting.words import percent
 
-    report = result["ties"]["candidate"]
+    report = result["ties"].get("candidate")
+    if report is None:
+        return [f"read as far as it fits into {result['tokens']} tokens a question; what equal scores hide is not told"]
     cut = report["cuts"].get(str(result["k"]))
     measure = result["comparisons"][0]["measure"]
     spread = report["ranges"][measure]

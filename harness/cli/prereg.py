@@ -32,6 +32,7 @@ def add(commands: Commands) -> None:
     new.add_argument(
         "--guard", action="append", default=[], metavar="SLICE:DROP", help="e.g. temporal:0.03; repeatable"
     )
+    new.add_argument("--unequal", metavar="WHY", help="compare read budgets that are unequal, and why")
     for name in ("title", "hypothesis", "rationale"):
         new.add_argument(f"--{name}", help=f"the {name}; left out, the document says TODO")
     new.add_argument("--author", action="append", help="an author; repeatable")
@@ -65,7 +66,7 @@ def run_new(options: argparse.Namespace, console: Console) -> int:
         non_inferior=options.non_inferior,
         rollback=options.rollback,
         guards=options.guard,
-        words={name: getattr(options, name) for name in ("title", "hypothesis", "rationale")},
+        words={name: getattr(options, name) for name in ("title", "hypothesis", "rationale", "unequal")},
         authors=options.author or [],
     )
     name = path.relative_to(workspace.root)

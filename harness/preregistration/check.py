@@ -15,6 +15,9 @@ LEAST_POWER, GOOD_POWER = 0.5, 0.8
 """Chance of PASS: refused where it is below the first at the most that can be hoped for, unless a ROLLBACK is as
 likely; noted where it is below the second at what is hoped for."""
 
+UNEQUAL = 0.1
+"""Share by which the text that two systems give to a reader may differ without a word."""
+
 
 def check(document: Preregistration, evidence: Evidence, planned: Forecast | None = None) -> list[Finding]:
     """Everything that speaks for or against locking the document as it is.
@@ -29,6 +32,7 @@ def check(document: Preregistration, evidence: Evidence, planned: Forecast | Non
         *_check_words(document),
         *_check_benchmark(document, evidence),
         *_check_systems(document, evidence),
+        *_check_budget(document, evidence),
         *_check_rehearsal(document, evidence),
     ]
     findings += check_clauses(document, evidence, planned)
@@ -128,6 +132,26 @@ def _asks_for(probe: str, version: str) -> Finding:
     )
     fix = f"run the {probe} probe first, or say with --acknowledge why not"
     return Finding(REFUSED, probe, says, fix, may_acknowledge=True)
+
+
+def _check_budget(document: Preregistration, evidence: Evidence) -> list[Finding]:
+    """Whether equal k is equal reading: what a longer context finds is no better retrieval."""
+    written = document.model.budget
+    if written and written.unequal:
+        return [Finding(NOTED, "budget", f"the read budgets are unequal, declared: {written.unequal}")]
+    if evidence.frozen is not None and evidence.frozen.get("tokens") != document.tokens:
+        on_dev = evidence.frozen.get("tokens") or "no budget of tokens"
+        says = f"the dev run read {on_dev} and the document says {document.tokens or 'none'}"
+        return [Finding(REFUSED, "budget", says, "make the dev run with the budget of the document: budget=tokens:N")]
+    before, after = (evidence.rehearsal and evidence.rehearsal.tokens) or (0.0, 0.0)
+    if document.tokens or not before or abs(after / before - 1) < UNEQUAL:
+        return []
+    change = after / before - 1
+    says = (
+        f"at equal k the candidate gives the reader {100 * abs(change):.0f} % {'more' if change > 0 else 'less'} text "
+        f"({after:.0f} tokens a question against {before:.0f}): part of a difference may be no more than that"
+    )
+    return [Finding(NOTED, "budget", says, f"budget: tokens:{before:.0f} holds it equal")]
 
 
 def _ties_only(document: Preregistration, evidence: Evidence) -> Finding:

@@ -76,6 +76,11 @@ class Preregistration:
         return self.k
 
     @property
+    def tokens(self) -> int | None:
+        """How many tokens of a question's documents are read, None where ``k`` alone bounds them."""
+        return self.model.budget.tokens if self.model.budget else None
+
+    @property
     def primaries(self) -> tuple[Clause, ...]:
         """The primary clauses."""
         return tuple(clause for clause in self.clauses if clause.kind == "primary")
@@ -168,13 +173,16 @@ def _clauses(written: DocumentModel, at: Any) -> tuple[Clause, ...]:
 def _budget(
     written: DocumentModel, baseline: Configured, candidate: Configured, clauses: tuple[Clause, ...], at: Any
 ) -> tuple[int, str]:
-    if baseline.unit != candidate.unit:
+    budget = written.budget or model.BudgetPart()
+    if baseline.unit != candidate.unit and not (budget.tokens or budget.unequal):
         what = f"the baseline reads {baseline.unit} and the candidate {candidate.unit}: equal k is not an equal budget"
-        raise UsageProblem(what, where=at(["candidate"]), allowed="two versions over one read model")
+        allowed = "two versions over one read model, a budget of tokens, or budget: {unequal: why}"
+        fix = "rank dev with budget=tokens:N, or harness prereg new --unequal WHY"
+        raise UsageProblem(what, where=at(["candidate"]), allowed=allowed, fix=fix)
     deepest = max(clause.measure.k for clause in clauses)
-    k = written.budget.k if written.budget else deepest
-    if written.budget and written.budget.unit not in (None, baseline.unit):
-        what = f"the budget counts {written.budget.unit} and {baseline.name} reads {baseline.unit}"
+    k = budget.k or deepest
+    if budget.unit not in (None, baseline.unit):
+        what = f"the budget counts {budget.unit} and {baseline.name} reads {baseline.unit}"
         raise UsageProblem(what, where=at(["budget", "unit"]), allowed=baseline.unit)
     if deepest > k:
         what = f"a measure is cut at {deepest} and the budget is {k}"
@@ -188,7 +196,9 @@ def _canonical(
     canonical = written.model_dump(mode="python", exclude={"budget", "claim"})
     canonical["baseline"] |= {"parameters": baseline.settings()}
     canonical["candidate"] |= {"parameters": candidate.settings()}
-    canonical["budget"] = {"k": k, "unit": unit}
+    # absent where it is not said, so that a document means what it meant before these could be said
+    said = {} if written.budget is None else written.budget.model_dump(include={"tokens", "unequal"}, exclude_none=True)
+    canonical["budget"] = {"k": k, "unit": unit, **said}
     canonical["claim"] = {
         "kind": "superior" if written.claim.superior is not None else "non_inferior",
         "pass_above": written.claim.pass_above,

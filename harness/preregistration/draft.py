@@ -18,12 +18,13 @@ class Draft:
         identifier: the document's id.
         benchmark: name and digest.
         baseline: version, parameters and fingerprint of the version in force.
-        candidate: version, parameters, fingerprint and trials of the frozen dev result.
+        candidate: version, parameters, fingerprint and trials of the frozen dev result, and its budget of tokens.
         frozen: where that is, relative to the workspace.
         primary: measure names.
         claim: ``superior`` or ``non_inferior``, and its size as text.
         rollback: the rollback line as text.
         guards: (slice, largest drop as text).
+        unequal: why read budgets that are unequal are compared, if they are.
     """
 
     identifier: str
@@ -39,6 +40,7 @@ class Draft:
     rationale: str = TODO
     authors: Sequence[str] = (TODO,)
     rollback: str = "0"
+    unequal: str | None = None
 
 
 def render_draft(draft: Draft, dump: Callable[[Any], str]) -> str:
@@ -71,10 +73,20 @@ def render_draft(draft: Draft, dump: Callable[[Any], str]) -> str:
         f"claim: {{{kind}: {size}, rollback: {draft.rollback}}}   # {explained}",
         f"primary: {dump(list(draft.primary))}   # all of them must hold; more in docs/reference/document.md",
     ]
+    lines += _budget(draft, dump)
     if draft.guards:
         lines.append("guards:   # measure, slice, and the largest drop tolerated")
         lines += [f"  - {{measure: {dump(measure)}, slice: {dump(name)}, drop: {drop}}}" for name, drop in draft.guards]
     return "\n".join(lines) + "\n"
+
+
+def _budget(draft: Draft, dump: Callable[[Any], str]) -> list[str]:
+    if draft.unequal:
+        tokens = f"tokens: {draft.candidate['tokens']}, " if "tokens" in draft.candidate else ""
+        return [f"budget: {{{tokens}unequal: {dump(draft.unequal)}}}   # the page says so first"]
+    if "tokens" in draft.candidate:
+        return [f"budget: tokens:{draft.candidate['tokens']}   # as on dev: documents in order, while they fit"]
+    return []
 
 
 def _system(role: str, system: Mapping[str, Any], comment: str, dump: Callable[[Any], str]) -> list[str]:

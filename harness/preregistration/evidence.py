@@ -49,6 +49,7 @@ class Rehearsal:
         baseline: mean of the baseline under each clause; None where no dev question has a score.
         reach: what an oracle could make of the candidate under each clause; None where it cannot be told.
         moved: questions that the two systems rank differently, to the registered depth.
+        tokens: mean tokens that a question's reader gets from the baseline and from the candidate; None if unknown.
     """
 
     deltas: NDArray[np.float64]
@@ -59,6 +60,7 @@ class Rehearsal:
     baseline: tuple[float | None, ...]
     reach: tuple[Reach | None, ...]
     moved: int
+    tokens: tuple[float, float] | None = None
 
     def counted(self, clause: int) -> NDArray[np.bool_]:
         """Which questions a clause counts, bool (n_questions)."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from harness.errors import HarnessError
+from harness.evaluation.budget import parse_tokens
 from harness.evaluation.measure import parse_measure
 from harness.evaluation.statistics.bounds import CORRECTIONS, PROCEDURE
 
@@ -112,10 +113,24 @@ class Candidate(System):
 
 
 class BudgetPart(_Part):
-    """How much both systems may read."""
+    """How much both systems may read: ``k`` documents, or what fits into ``tokens`` of them.
 
-    k: Annotated[int, Field(ge=1, le=100_000)]
+    ``budget: tokens:2000`` is short for ``budget: {tokens: 2000}``. Budgets of different units are equal only by
+    tokens; otherwise ``unequal`` says why they are compared all the same.
+    """
+
+    k: Annotated[int, Field(ge=1, le=100_000)] | None = None
     unit: Literal["chunks", "edges"] | None = None
+    tokens: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    unequal: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        try:
+            return {"tokens": parse_tokens(value)} if isinstance(value, str) else value
+        except HarnessError as problem:
+            raise RefusedError(problem) from None
 
 
 class ClaimPart(_Part):

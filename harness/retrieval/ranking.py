@@ -47,11 +47,14 @@ class Ranking:
 
     def cut(self, k: int) -> Ranking:
         """The first ``k`` documents of every question."""
-        rank = np.arange(len(self.positions)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        keep = rank < k
-        counts = np.minimum(np.diff(self.offsets), k)
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        return Ranking(self.questions, offsets, self.positions[keep], self.scores[keep], min(k, self.depth))
+        return replace(self.shortened(np.full(len(self), k)), depth=min(k, self.depth))
+
+    def shortened(self, lengths: NDArray[np.int64]) -> Ranking:
+        """The first ``lengths[i]`` documents of question ``i``, int64 (n_questions), still of this depth."""
+        present = np.diff(self.offsets)
+        keep = np.arange(len(self.positions)) - np.repeat(self.offsets[:-1], present) < np.repeat(lengths, present)
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(present, lengths))])
+        return replace(self, offsets=offsets, positions=self.positions[keep], scores=self.scores[keep])
 
     def to_depth(self, depth: int) -> Ranking:
         """The first ``depth`` documents of every question, as if no more had been asked for."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import harness
 from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
+from harness.evaluation.budget import parse_tokens
 from harness.evaluation.measure import Measure, parse_measure
 from harness.retrieval.registry import select
 from harness.retrieval.version import Configured, Engine
@@ -37,6 +38,7 @@ class _Config(BaseModel):
     benchmark: _Benchmark
     retrieval: dict[str, Any]
     k: int = Field(ge=1, le=100_000, description="documents a question, a whole number from 1 to 100000")
+    budget: str | None = Field(None, description="tokens:2000, or null where k alone bounds what is read")
     measures: list[str]
     engine: Literal["numpy", "rank_bm25"]
 
@@ -51,6 +53,11 @@ class DevConfig:
     measures: tuple[Measure, ...]
     engine: Engine
     overrides: tuple[str, ...]
+    tokens: int | None = None
+
+    def budget(self) -> dict[str, int]:
+        """The budget of tokens for records; empty where there is none, so that older records keep their digests."""
+        return {"tokens": self.tokens} if self.tokens else {}
 
 
 def configuration_folder() -> Path:
@@ -218,7 +225,8 @@ def validated(value: Mapping[Any, Any], overrides: Sequence[str]) -> DevConfig:
     said = ", ".join(o for o in overrides if o.lstrip("+~").startswith("retrieval."))
     system = select(version, settings, said or "configuration")
     measures = tuple(parse_measure(name, "measures") for name in config.measures)
-    return DevConfig(config.benchmark.name, system, config.k, measures, config.engine, tuple(overrides))
+    tokens = parse_tokens(config.budget, "budget") if config.budget else None
+    return DevConfig(config.benchmark.name, system, config.k, measures, config.engine, tuple(overrides), tokens)
 
 
 def _refused(error: Mapping[str, Any], overrides: Sequence[str]) -> UsageProblem:

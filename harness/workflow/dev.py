@@ -23,7 +23,7 @@ from harness.retrieval.ranking_files import write_parquet, write_trec
 from harness.retrieval.version import Configured, Store
 from harness.workflow.compose import DevConfig
 from harness.workflow.dev_result import dev_result
-from harness.workflow.measured import Measured, measure_ranking, ties_of
+from harness.workflow.measured import Measured, as_read, measure_ranking, ties_of
 from harness.workflow.outside import record_dev_work
 from harness.workflow.systems import in_force, standard_measures
 from harness.workflow.workspace import Workspace, check_writable, git_state, now
@@ -71,6 +71,7 @@ class Bench:
             "candidate": config.system.identity(),
             "baseline": self.force.identity(),
             "k": config.k,
+            **config.budget(),
             "measures": [str(measure) for measure in standard_measures(config.k, config.measures)],
             "engine": config.engine,
             "code": [package_digest("dev-code/1", f"harness.{part}") for part in ("retrieval", "evaluation")],
@@ -79,11 +80,11 @@ class Bench:
         return digest_json("dev-content/1", content)
 
     def measured(self, config: DevConfig) -> dict[str, Measured]:
-        """The candidate, and the version in force where both read the same unit."""
+        """The candidate, and the version in force where both read the same unit, or as many tokens of it."""
         systems = {"candidate": self._measure(config.system, config)}
-        if self.force.unit == config.system.unit:
+        if self.force.unit == config.system.unit or config.tokens:
             # a sweep compares hundreds of trials with one baseline
-            key = digest_json("baseline/1", [config.k, [str(m) for m in config.measures], config.engine])
+            key = digest_json("baseline/1", [config.k, [str(m) for m in config.measures], config.engine, config.tokens])
             if key not in self._baselines:
                 self._baselines[key] = self._measure(self.force, config)
             systems["baseline"] = self._baselines[key]
@@ -96,8 +97,10 @@ class Bench:
         # deeper than is scored, so that a group of equal scores at the cut is seen whole
         deep = system.rank(self.store, questions, max(depth, _TIE_DEPTH), config.engine)
         partitions = self.library.manifest["partitions"]
-        measured = measure_ranking(system, deep.cut(depth), self.store, partitions, questions, labels, measures)
-        return replace(measured, ties=ties_of(measured, deep))
+        read = as_read(system, deep.cut(depth), self.store, config.tokens)
+        measured = measure_ranking(system, read, self.store, partitions, questions, labels, measures)
+        # which documents of a tie would fit depends on their order, so that a budget of tokens has no such report
+        return measured if config.tokens else replace(measured, ties=ties_of(measured, deep))
 
 
 def open_bench(workspace: Workspace, name: str, *, sealed: bool = True) -> Bench:

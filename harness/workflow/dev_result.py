@@ -31,6 +31,7 @@ def dev_result(config: DevConfig, library: Library, measured: dict[str, Measured
         **config.system.identity(),
         "fingerprint": fingerprint(config.system),
         "k": config.k,
+        **config.budget(),
         "unit": config.system.unit,
         "questions": len(candidate.questions),
         "in_force": {**measured["baseline"].system.identity(), "because": because} if comparable else None,

@@ -44,7 +44,7 @@ def new_document(
         superior, non_inferior: size of the claim as text; a gain of 0.02 by default.
         rollback: below what a change forces a rollback; 0, or the margin of ``non_inferior``, by default.
         guards: ``slice:drop`` each.
-        words: title, hypothesis, rationale; None leaves a TODO.
+        words: title, hypothesis, rationale; None leaves a TODO. And ``unequal``, why unequal budgets are compared.
         authors: authors; none leaves a TODO.
 
     Raises:
@@ -72,6 +72,7 @@ def new_document(
         hypothesis=words.get("hypothesis") or TODO,
         rationale=words.get("rationale") or TODO,
         authors=list(authors) or [TODO],
+        unequal=words.get("unequal"),
     )
     text = render_draft(draft, to_yaml_line)
     # what we write must be what we would accept

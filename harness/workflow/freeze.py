@@ -113,6 +113,7 @@ def freeze(workspace: Workspace, run: DevRun, name: str) -> Frozen:
         "trials": _trials(workspace, result),
         "near_duplicates": {kind: len(pairs) for kind, pairs in near.items()},
         "k": result["k"],
+        **({"tokens": result["tokens"]} if "tokens" in result else {}),
         "questions": result["questions"],
         "measures": means,
         "result": digest_json("dev-result/1", result),

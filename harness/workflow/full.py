@@ -27,6 +27,7 @@ from harness.retrieval.ranking import Ranking
 from harness.retrieval.version import Configured, Store
 from harness.workflow import runfiles
 from harness.workflow.judge import judge_run
+from harness.workflow.measured import as_read
 from harness.workflow.outside import adopt_looks, remember_look
 from harness.workflow.progress import SILENT, Progress
 from harness.workflow.publish import is_published, publish
@@ -193,12 +194,14 @@ def _rank_and_seal(
     budgets = {}
     for role, system in (("baseline", document.baseline), ("candidate", document.candidate)):
         what = f"ranking with the {role}, {system.name}"
-        rankings[role] = rank_counted(system, store, questions, document.depth, progress, what)
+        ranking = rank_counted(system, store, questions, document.depth, progress, what)
+        rankings[role] = as_read(system, ranking, store, document.tokens)
         documents = describe(rankings[role].positions.tolist(), store.corpus, store.edges, system.read_model)
         runfiles.write_ranking(folder, role, rankings[role], documents)
         budgets[role] = _budget(system, rankings[role], document.k, store, documents)
     what = "ranking once more with the baseline, which must repeat itself"
-    repeat = rank_counted(document.baseline, store, questions, document.depth, progress, what)
+    again = rank_counted(document.baseline, store, questions, document.depth, progress, what)
+    repeat = as_read(document.baseline, again, store, document.tokens)
     runfiles.write_questions(folder, questions, library.manifest["partitions"])
     durable.replace(folder / runfiles.BUDGET, canonical_json(budgets).encode() + b"\n")
     durable.replace(folder / runfiles.ENVIRONMENT, canonical_json(environment()).encode() + b"\n")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from harness.benchmarks.columns import Labels, Questions
-from harness.evaluation.budget import read_budget
+from harness.evaluation.budget import read_budget, within_tokens
 from harness.evaluation.measure import Measure
 from harness.evaluation.scores import Credit, Scores, score
 from harness.evaluation.slices import in_slice, slice_names
@@ -65,6 +65,14 @@ def measure_ranking(
     documents = describe(ranking.positions.tolist(), store.corpus, store.edges, system.read_model)
     scores = score(ranking, labels, Credit.of(documents), measures)
     return Measured(system, store, tuple(partitions), questions, labels, ranking, scores, documents)
+
+
+def as_read(system: Configured, ranking: Ranking, store: Store, tokens: int | None) -> Ranking:
+    """What of a system's ranking fits into a budget of tokens; all of it where there is none."""
+    if tokens is None:
+        return ranking
+    documents = describe(ranking.positions.tolist(), store.corpus, store.edges, system.read_model)
+    return within_tokens(ranking, tokens, store.corpus, documents)
 
 
 def ties_of(measured: Measured, deep: Ranking) -> TieReport:

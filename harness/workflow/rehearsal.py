@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.benchmarks.library import Library
 from harness.errors import UsageProblem
+from harness.evaluation.budget import read_budget
 from harness.evaluation.reach import Reach, reach_of_pool, reach_of_ties
 from harness.evaluation.scores import Credit, Scores, score
 from harness.evaluation.slices import in_slice
@@ -15,7 +16,8 @@ from harness.preregistration.document import Clause, Preregistration
 from harness.preregistration.evidence import Rehearsal
 from harness.retrieval.documents import describe
 from harness.retrieval.ranking import Ranking
-from harness.retrieval.version import Configured, Store
+from harness.retrieval.version import Store
+from harness.workflow.measured import as_read
 
 _DEPTH = 1000  # as deep as groups of ties and pools are followed
 
@@ -31,11 +33,14 @@ def rehearse(document: Preregistration, library: Library) -> Rehearsal | None:
         return None
     store = Store(library.corpus, library.edges)
     depth = max(document.k, _DEPTH)
-    deep, credit, scores = {}, {}, {}
+    deep, read, credit, scores, tokens = {}, {}, {}, {}, []
     for role, system in (("baseline", document.baseline), ("candidate", document.candidate)):
         deep[role] = system.rank(store, questions, depth)
-        credit[role] = _credit(system, deep[role], store)
-        scores[role] = score(deep[role], labels, credit[role], document.measures())
+        read[role] = as_read(system, deep[role].cut(document.k), store, document.tokens)
+        documents = describe(deep[role].positions.tolist(), store.corpus, store.edges, system.read_model)
+        credit[role] = Credit.of(documents)
+        scores[role] = score(read[role], labels, credit[role], document.measures())
+        tokens.append(read_budget(read[role], document.k, store.corpus, documents).tokens)
     partitions = tuple(library.manifest["partitions"])
     members = []
     for clause in document.clauses:
@@ -46,6 +51,8 @@ def rehearse(document: Preregistration, library: Library) -> Rehearsal | None:
     ties_only = document.baseline.scoring() == document.candidate.scoring()
 
     def reach(clause: Clause, among: np.ndarray) -> Reach | None:
+        if document.tokens:
+            return None  # what another order could bring depends on what would fit then
         if ties_only:
             return reach_of_ties(deep["baseline"], credit["baseline"], labels, clause.measure, among)
         before = scores["baseline"].values[clause.measure]
@@ -60,16 +67,13 @@ def rehearse(document: Preregistration, library: Library) -> Rehearsal | None:
         flags=labels.flags,
         baseline=tuple(scores["baseline"].mean(clause.measure, among)[0] for clause, among in pairs),
         reach=tuple(reach(clause, among) for clause, among in pairs),
-        moved=_moved(*(deep[role].cut(document.k) for role in ("baseline", "candidate"))),
+        moved=_moved(read["baseline"], read["candidate"]),
+        tokens=(tokens[0], tokens[1]),
     )
 
 
 def _moved(baseline: Ranking, candidate: Ranking) -> int:
     return sum(before != after for before, after in zip(baseline.rows(), candidate.rows(), strict=True))
-
-
-def _credit(system: Configured, ranking: Ranking, store: Store) -> Credit:
-    return Credit.of(describe(ranking.positions.tolist(), store.corpus, store.edges, system.read_model))
 
 
 def _deltas(scores: Mapping[str, Scores], clause: Clause) -> np.ndarray:

@@ -26,6 +26,7 @@ def page_frame(present: Life, head: str, *, exposed: bool) -> dict[str, Any]:
         "sentence": _sentence(verdict["reason"]),
         "consequence": words.consequence(verdict["state"]),
         "straw": document["straw"],
+        "unequal": document["budget"].get("unequal"),
         "estimate_rule": verdict.get("estimate_rule"),
         "clauses": clauses,
         "look": verdict["look"],

@@ -3,7 +3,8 @@ import pytest
 
 from harness.benchmarks.build import Builder
 from harness.benchmarks.columns import Benchmark
-from harness.evaluation.budget import read_budget
+from harness.errors import UsageProblem
+from harness.evaluation.budget import parse_tokens, read_budget, within_tokens
 from harness.retrieval.documents import describe
 from harness.retrieval.ranking import Ranking
 
@@ -75,3 +76,39 @@ def test_a_deeper_cut_reads_more(ranked, synthetic):
     assert shallow.documents < deep.documents
     assert shallow.chunks < deep.chunks
     assert shallow.tokens < deep.tokens
+
+
+def read_within(tokens: int, unit: str, *rows: list[int]) -> list[list[int]]:
+    """What fits, question by question."""
+    store, ranking = tiny(), listed(*rows)
+    documents = describe(ranking.positions.tolist(), store.corpus, store.edges, unit)
+    read = within_tokens(ranking, tokens, store.corpus, documents)
+    assert (read.questions, read.depth) == (ranking.questions, ranking.depth)
+    return [row for _, row in read.rows()]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "left"),
+    [(2, [[], [], [3]]), (9, [[0], [], [3]]), (11, [[0, 3], [2], [3]]), (22, [[0, 3, 2], [2, 3], [3, 2, 0]])],
+)
+def test_documents_are_read_while_they_fit(tokens, left):
+    """Turns of 9, 10 and 11 tokens and a fact of 2: nothing behind the first that does not fit is read."""
+    assert read_within(tokens, "chunk", [0, 3, 2], [2, 3], [3, 2, 0]) == left
+
+
+def test_what_was_read_already_costs_nothing():
+    """Edges 0-1 and 1-2 share a turn, so that both fit into the tokens of three turns."""
+    assert read_within(9 + 10 + 11, "edge", [0, 1, 2]) == [[0, 1]]
+    assert read_within(9 + 10 + 11 - 1, "edge", [0, 1, 2]) == [[0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2000", "tokens", "tokens:", "tokens:0", "tokens:-1", "tokens:1e3", "token:5", "tokens: 5", "tokens:\uff15",
+     "tokens:10000001", "chunks:10", "tokens:" + "9" * 5000],
+)  # fmt: skip
+def test_a_budget_in_another_spelling_is_refused(text):
+    """Only ``tokens:`` and a whole number above 0."""
+    with pytest.raises(UsageProblem, match="the budget"):
+        parse_tokens(text)
+    assert parse_tokens("tokens:2000") == 2000

@@ -189,3 +189,42 @@ def test_a_reason_on_record_lifts_only_what_may_be_lifted(acknowledged: str | No
         Finding(FINE, "fine", "says"),
     ]
     assert [finding.subject for finding in refusals(findings, acknowledged)] == standing
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [((200.0, 262.0), "31 % more text (262 tokens a question against 200)"), ((200.0, 150.0), "25 % less text")],
+)
+def test_more_or_less_text_at_equal_k_is_noted(
+    tokens: tuple[float, float], words: str, promise: Promise, rehearsed: Callable[..., Evidence]
+) -> None:
+    """A gain may be no more than a larger context, and a budget of tokens holds it equal."""
+    document = promise()
+    rehearsal = rehearsed(document).rehearsal
+    assert rehearsal is not None
+
+    def found(read: tuple[float, float] | None, document: Preregistration, **frozen: int) -> list[Finding]:
+        seen = dataclasses.replace(rehearsal, tokens=read)
+        known = rehearsed(document)
+        known = dataclasses.replace(known, rehearsal=seen, frozen={**(known.frozen or {}), **frozen})
+        return [finding for finding in check(document, known) if finding.subject == "budget"]
+
+    (finding,) = found(tokens, document)
+    assert (finding.kind, finding.fix) == (NOTED, "budget: tokens:200 holds it equal")
+    assert words in finding.says
+    for silent in ((200.0, 205.0), (0.0, 0.0), None):
+        assert found(silent, document) == []
+    assert found(tokens, promise(budget="tokens:200"), tokens=200) == []
+
+
+def test_a_declared_unequal_budget_is_noted(promise: Promise, evidence: Evidence) -> None:
+    """The reason stands in the check, as it will on the page."""
+    finding = the(check(promise(budget={"unequal": "we pay for it"}), evidence), "budget")
+    assert (finding.kind, finding.says) == (NOTED, "the read budgets are unequal, declared: we pay for it")
+
+
+def test_the_dev_run_had_the_budget_of_the_document(promise: Promise, evidence: Evidence) -> None:
+    """What was rehearsed with another budget was not rehearsed."""
+    finding = the(check(promise(budget="tokens:200"), evidence), "budget")
+    assert (finding.kind, finding.may_acknowledge) == (REFUSED, False)
+    assert "the dev run read no budget of tokens and the document says 200" in finding.says

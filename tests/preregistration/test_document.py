@@ -7,7 +7,7 @@ import pytest
 
 from harness.errors import UsageProblem
 from harness.evaluation.measure import parse_measure
-from harness.preregistration.document import Preregistration, from_mapping, load_document
+from harness.preregistration.document import Preregistration, from_canonical, from_mapping, load_document
 from harness.retrieval.registry import select
 
 Read = Callable[[str], Preregistration]
@@ -82,6 +82,19 @@ def test_the_two_systems_have_every_parameter(minimal: str, read: Read) -> None:
     assert document.candidate == select("bm25", {"layers": ["raw"]})
 
 
+@pytest.mark.parametrize("said", ["tokens:200", "{tokens: 200}", "{unequal: the edges are what is new}"])
+def test_versions_of_two_read_models_are_compared_where_the_budget_says_how(
+    said: str, minimal: str, read: Read
+) -> None:
+    """By as many tokens, or for a reason on record; both survive the way through the ledger."""
+    text = minimal.replace("baseline: bm25\n", "baseline: bm25-edges\nstraw: to see\n")
+    document = read(text.replace("authors:", f"budget: {said}\nauthors:"))
+    assert document.tokens == (200 if "tokens" in said else None)
+    budget = {"tokens": 200} if "tokens" in said else {"unequal": "the edges are what is new"}
+    assert document.canonical["budget"] == {"k": 10, "unit": "edges", **budget}
+    assert from_canonical(document.canonical).digest == document.digest
+
+
 GUARD = "{measure: R@10, slice: temporal, drop: 0.03}"
 
 # what is written instead of what, the line that is named, and words of the refusal
@@ -105,6 +118,15 @@ REFUSALS = {
     "no claim": ("\n  superior: 0.02", " {}", 13, "either superior or non_inferior"),
     "signed gain": ("superior: 0.02", "superior: -0.02", 13, "written without a sign"),
     "unequal units": ("baseline: bm25", "baseline: bm25-edges", 9, "baseline reads edges and the candidate chunks"),
+    "tokens in words": (
+        "authors:",
+        "budget: tokens:many\nauthors:",
+        4,
+        "the budget 'tokens:many'",
+        "tokens:2000",
+    ),
+    "no tokens": ("authors:", "budget: {tokens: 0}\nauthors:", 4, "budget.tokens: must be 1 or more"),
+    "no reason": ("authors:", "budget: {unequal: ''}\nauthors:", 4, "budget.unequal: must be text of 1 or more"),
     "budget in another unit": ("authors:", "budget:\n  k: 10\n  unit: edges\nauthors:", 6, "counts edges", "chunks"),
     "k below a cut-off": ("authors:", "budget:\n  k: 9\nauthors:", 5, "cut at 10 and the budget is 9", "at least 10"),
     "k of 0": ("authors:", "budget: {k: 0}\nauthors:", 4, "budget.k: must be 1 or more"),
