@@ -15,7 +15,7 @@ from harness.evaluation.statistics.bounds import PROCEDURE
 from harness.ledger.state import Stage
 from harness.preregistration import model
 from harness.retrieval.registry import VERSIONS
-from harness.workflow.compose import configuration_folder
+from harness.workflow.compose import shipped_folder
 from harness.workflow.verify import ORDER
 
 PROJECT = Path(__file__).parents[1]
@@ -179,7 +179,7 @@ def test_every_check_of_verify_is_explained() -> None:
 def test_every_key_of_the_configuration_is_documented() -> None:
     """The configuration's page has a row for each key of the shipped file and for each parameter of a version."""
     page = read("reference/configuration.md")
-    shipped = yaml.safe_load((configuration_folder() / "config.yaml").read_text(encoding="utf-8"))
+    shipped = yaml.safe_load((shipped_folder("conf") / "config.yaml").read_text(encoding="utf-8"))
     groups = [key for item in shipped.pop("defaults") if isinstance(item, dict) for key in item]
     parameters = {field for version in VERSIONS.values() for field in version.parameters.model_fields}
     for key in {*groups, *shipped, *parameters}:

@@ -45,19 +45,19 @@ def test_every_module_says_what_it_is_for(path: Path) -> None:
 
 def test_the_configuration_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a checkout the configuration lies beside the package; where it was installed it lies inside."""
-    assert (compose.configuration_folder() / "config.yaml").is_file()
+    assert (compose.shipped_folder("conf") / "config.yaml").is_file()
     package = tmp_path / "site-packages" / "harness"
     (package / "_conf").mkdir(parents=True)
     monkeypatch.setattr(harness, "__file__", str(package / "__init__.py"))
-    assert compose.configuration_folder() == package / "_conf"
+    assert compose.shipped_folder("conf") == package / "_conf"
     (package / "_conf").rmdir()
-    assert compose.configuration_folder() == package.parent / "conf"
+    assert compose.shipped_folder("conf") == package.parent / "conf"
 
 
 def test_the_wheel_carries_the_configuration(pyproject: dict[str, Any]) -> None:
     """The build puts the checkout's configuration where an installed package looks for it."""
     wheel = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"] == {"conf": "harness/_conf"}
+    assert wheel["force-include"] == {"conf": "harness/_conf", "experiments": "harness/_experiments"}
     assert (PROJECT / "conf" / "config.yaml").is_file()
 
 
@@ -103,5 +103,5 @@ def test_the_import_contracts_know_every_layer(pyproject: dict[str, Any]) -> Non
     contract = pyproject["tool"]["importlinter"]["contracts"][0]
     layers = {name.strip() for line in contract["layers"] for name in line.split("|")}
     parts = {path.name.removesuffix(".py") for path in (PROJECT / "harness").iterdir() if path.suffix in ("", ".py")}
-    assert parts - layers - {"__init__", "__main__", "__pycache__", "_conf", "recipes"} == set()
+    assert parts - layers - {"__init__", "__main__", "__pycache__", "_conf", "_experiments", "recipes"} == set()
     assert layers <= parts

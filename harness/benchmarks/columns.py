@@ -20,6 +20,9 @@ LAYERS = ("raw", "distill", "summary", "negation")
 
 DEV, HELDOUT = "dev", "heldout"
 
+EXACT = "exact"
+"""Flag of a question about a name, a number or a month. Its words decide it, so that it is stored nowhere."""
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -172,7 +175,8 @@ class Labels:
         counts = self.n_published.tolist()
         for index, identifier in enumerate(self.ids):
             yield [
-                identifier, self.categories[index], self.answers[index], list(self.flags[index]),
+                identifier, self.categories[index], self.answers[index],
+                [flag for flag in self.flags[index] if flag != EXACT],
                 [chunk_ids[p] for p in self.repaired.row(index)],
                 [chunk_ids[p] for p in self.published.row(index)], counts[index],
                 *([] if self.overlay is None else [[chunk_ids[p] for p in self.overlay.row(index)]]),

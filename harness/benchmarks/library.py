@@ -28,6 +28,7 @@ from harness.benchmarks.columns import (
     question_members,
     questions_digest,
 )
+from harness.benchmarks.question_flags import with_exact
 from harness.digest import canonical_json, digest_rows
 from harness.errors import EnvironmentProblem, IntegrityProblem, UsageProblem, did_you_mean
 from harness.ledger.folders import whole_folder
@@ -123,7 +124,7 @@ def _slices(benchmark: Benchmark, *, adversarial: bool) -> dict[str, Any]:
         benchmark: the benchmark.
         adversarial: count adversarial questions too.
     """
-    questions, labels = benchmark.questions, benchmark.labels
+    questions, labels = benchmark.questions, with_exact(benchmark.labels, benchmark.questions, benchmark.corpus)
     repaired, published = labels.repaired.counts().tolist(), labels.n_published.tolist()
     overlaid = repaired if labels.overlay is None else labels.overlay.counts().tolist()
     table: dict[str, Any] = {}
@@ -244,7 +245,7 @@ class Library:
             questions, labels = store.questions_of(table), store.labels_of(table)
             self._check("dev_questions", questions_digest(questions), DEV_FILE)
             self._check("dev_labels", labels_digest(labels, ids), DEV_FILE)
-        return questions, labels
+        return questions, with_exact(labels, questions, self.corpus)
 
     def heldout_questions(self) -> Questions:
         """Held-out questions, without anything derived from a label."""
@@ -265,7 +266,7 @@ class Library:
         with self._intact(HELDOUT_LABELS):
             labels = store.labels_of(store.read(self.folder / HELDOUT_LABELS))
             self._check("heldout_labels", labels_digest(labels, ids), HELDOUT_LABELS)
-        return labels
+        return with_exact(labels, self.heldout_questions(), self.corpus)
 
     @contextmanager
     def _intact(self, file: str) -> Iterator[None]:

@@ -63,6 +63,7 @@ def sweep_lines(value: dict[str, Any], best: dict[str, Any] | None, console: Con
             "",
             *_main_table(value),
             *_slice_table(value),
+            *_reading_table(value),
             "",
             *_caution(trials, value["shrunk"]),
         ]
@@ -122,6 +123,23 @@ def _slice_table(value: dict[str, Any]) -> list[str]:
         ]
         rows.append([str(trial["trial"]), *cells])
     return ["", f"change by slice, in points (won/lost), {value['by']}", "", *table(header, rows)]
+
+
+def _reading_table(value: dict[str, Any]) -> list[str]:
+    """Each trial under the other credit rule too, and what its reader gets: a gain may be no more than that."""
+    from harness.reporting.words import percent, points
+
+    layers = list(dict.fromkeys(name for trial in value["trials"] for name in trial["budget"]["layers"]))
+    header = ["trial", value["by"], value["other"], "change", "won/lost/tied", "tokens", *layers]
+    rows = []
+    for trial in value["trials"]:
+        row, spent = trial["other"], trial["budget"]
+        change = [points(row["estimate"]), f"{row['wins']}/{row['losses']}/{row['ties']}"] if row else ["", ""]
+        means = [percent(trial[key]) for key in ("mean", "other_mean")]
+        shares = [f"{percent(spent['layers'].get(name, 0.0))} %" for name in layers]
+        rows.append([str(trial["trial"]), *means, *change, f"{spent['tokens']:.0f}", *shares])
+    what = "both credit rules (the change is under the second), and what is read"
+    return ["", what, "", *table(header, rows)]
 
 
 def _caution(trials: list[dict[str, Any]], shrunk: float | None) -> list[str]:

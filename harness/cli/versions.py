@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from harness.cli.console import Console, table
 from harness.cli.parsing import Commands, command
 from harness.errors import IntegrityProblem
+
+if TYPE_CHECKING:
+    from harness.retrieval.version import Version
 
 
 def add(commands: Commands) -> None:
@@ -32,16 +36,15 @@ def _list(console: Console) -> int:
     from harness.retrieval.registry import VERSIONS
 
     known, now = recorded(), current()
-    states = {
-        name: f"needs {' or '.join(version.needs)}"
-        if version.needs
-        else "not recorded"
-        if name not in known
-        else "as recorded"
-        if known[name] == now[name]
-        else "CHANGED"
-        for name, version in VERSIONS.items()
-    }
+
+    def state(version: Version) -> str:
+        if version.needs:
+            return f"needs {' or '.join(version.needs)}"
+        if version.name not in known:
+            return "not recorded"
+        return "as recorded" if known[version.name] == now[version.name] else "CHANGED"
+
+    states = {name: state(version) for name, version in VERSIONS.items()}
     rows = [[name, states[name], now.get(name, "-")[:19], version.summary] for name, version in VERSIONS.items()]
     value = [
         {"name": name, "summary": version.summary, "fingerprint": now.get(name), "recorded": known.get(name)}
@@ -54,11 +57,11 @@ def _list(console: Console) -> int:
 def _show(options: argparse.Namespace, console: Console) -> int:
     from harness.errors import UsageProblem
     from harness.retrieval.fingerprint import fingerprint
-    from harness.retrieval.registry import VERSIONS, select
+    from harness.retrieval.registry import VERSIONS, find, select
 
     if not options.name:
         raise UsageProblem("which version?", where="harness versions show", allowed=", ".join(VERSIONS))
-    version = VERSIONS.get(options.name) or select(options.name).version
+    version = find(options.name)
     fields = version.parameters.model_fields
     behaviour = f"means nothing without {' or '.join(version.needs)}: its fingerprint is that of what it is given"
     if version.needs:
@@ -74,6 +77,8 @@ def _show(options: argparse.Namespace, console: Console) -> int:
         f"cost of a question: {version.cost}",
         f"reads {version.read_model}s; {'deterministic' if version.deterministic else 'not deterministic'}",
         behaviour,
+        *([f"guarded by default: slice {' and slice '.join(version.guarded)}"] if version.guarded else []),
+        *([f"a lock asks for the record of: {', '.join(version.requires)}"] if version.requires else []),
         "",
         *table(["parameter", "default", "allowed"], rows, text_columns=3),
         "",

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.preregistration.clause_check import check_clauses, points
 from harness.preregistration.document import Preregistration
-from harness.preregistration.draft import TODO
+from harness.preregistration.draft import DROP, TODO
 from harness.preregistration.evidence import FINE, NOTED, REFUSED, Evidence, Finding
 from harness.preregistration.forecast import Forecast, Scenario, forecast
 
@@ -32,6 +32,7 @@ def check(document: Preregistration, evidence: Evidence, planned: Forecast | Non
         *_check_words(document),
         *_check_benchmark(document, evidence),
         *_check_systems(document, evidence),
+        *_check_guards(document, evidence),
         *_check_budget(document, evidence),
         *_check_rehearsal(document, evidence),
     ]
@@ -132,6 +133,19 @@ def _asks_for(probe: str, version: str) -> Finding:
     )
     fix = f"run the {probe} probe first, or say with --acknowledge why not"
     return Finding(REFUSED, probe, says, fix, may_acknowledge=True)
+
+
+def _check_guards(document: Preregistration, evidence: Evidence) -> list[Finding]:
+    """Whether the slices that a change of this kind is known to hurt are guarded."""
+    present = evidence.manifest["slices"].get("heldout", {})
+    guarded = {clause.slice for clause in document.guards}
+    missing = [name for name in document.candidate.guarded if name in present and name not in guarded]
+    if not missing:
+        return []
+    says = f"{document.candidate.name} is known to lose in the slice {' and '.join(missing)}, which no guard names"
+    measure = document.primaries[0].measure
+    fix = "; ".join(f"guards: {{measure: {measure}, slice: {name}, drop: {DROP}}}" for name in missing)
+    return [Finding(REFUSED, "guards", says, f"{fix}; or say with --acknowledge why not", may_acknowledge=True)]
 
 
 def _check_budget(document: Preregistration, evidence: Evidence) -> list[Finding]:

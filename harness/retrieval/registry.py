@@ -29,14 +29,23 @@ DEFAULT = "bm25"
 """What is in force on a benchmark on which nothing has passed yet: `bm25` over raw and distilled chunks."""
 
 
+def find(name: str, where: str = "") -> Version:
+    """The version called ``name``.
+
+    Raises:
+        UsageProblem: there is no such version; the nearest one is named.
+    """
+    if name not in VERSIONS:
+        hint = did_you_mean(name, VERSIONS)
+        what = f"no retrieval version {name!r}"
+        raise UsageProblem(what, where=where, allowed=", ".join(VERSIONS), fix=hint or "harness versions lists them")
+    return VERSIONS[name]
+
+
 def select(name: str, parameters: Mapping[str, Any] | None = None, where: str = "") -> Configured:
     """The version called ``name`` with its parameters chosen.
 
     Raises:
         UsageProblem: no such version or parameter (with the nearest one), or a value out of range.
     """
-    if name not in VERSIONS:
-        hint = did_you_mean(name, VERSIONS)
-        what = f"no retrieval version {name!r}"
-        raise UsageProblem(what, where=where, allowed=", ".join(VERSIONS), fix=hint or "harness versions lists them")
-    return configure(VERSIONS[name], parameters or {}, where)
+    return configure(find(name, where), parameters or {}, where)

@@ -78,6 +78,7 @@ class Version:
             filled in already stays.
         prepare: computes what can be kept for later, such as vectors, and counts it; ranking does the same without.
         requires: names of probes whose record a lock asks for.
+        guarded: slices that such a change is known to hurt, so that a document guards them.
         needs: parameters of which one must be given, where a version means nothing without.
         at_once: whether all questions are ranked in one call, because each call has to start something.
         example: an override worth trying, such as ``retrieval.k1=0.9``.
@@ -98,6 +99,7 @@ class Version:
     pin: Callable[[Any], Any] | None = None
     prepare: Callable[[Store, Questions, Any, ReadModel, Counting], None] | None = None
     requires: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     at_once: bool = False
     example: str = ""
@@ -131,6 +133,11 @@ class Configured:
     def requires(self) -> tuple[str, ...]:
         """Names of probes whose record a lock asks for."""
         return tuple(getattr(self.parameters, "requires", self.version.requires))
+
+    @property
+    def guarded(self) -> tuple[str, ...]:
+        """Slices that a document guards where this is the candidate."""
+        return tuple(getattr(self.parameters, "guarded", self.version.guarded))
 
     @property
     def unit(self) -> str:

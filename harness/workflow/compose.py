@@ -17,7 +17,7 @@ import harness
 from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.budget import parse_tokens
 from harness.evaluation.measure import Measure, parse_measure
-from harness.retrieval.registry import select
+from harness.retrieval.registry import find, select
 from harness.retrieval.version import Configured, Engine
 from harness.workflow.misconfigured import as_problem
 
@@ -60,11 +60,11 @@ class DevConfig:
         return {"tokens": self.tokens} if self.tokens else {}
 
 
-def configuration_folder() -> Path:
-    """The shipped configuration: inside the package where it was installed, else in the checkout."""
+def shipped_folder(name: str) -> Path:
+    """A folder that ships along, such as ``conf``: inside the package where it was installed, else in the checkout."""
     package = Path(harness.__file__).parent
-    inside = package / "_conf"
-    return inside if inside.is_dir() else package.parent / "conf"
+    inside = package / f"_{name}"
+    return inside if inside.is_dir() else package.parent / name
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def composing(own: Path) -> Iterator[Composer]:
     # quoted: a folder's name may hold blanks, accents and brackets, which Hydra's grammar would stumble over
     address = f"file://{own.resolve()}".replace('"', r"\"")
     search = (f'hydra.searchpath=["{address}"]',) if own.is_dir() else ()
-    with initialize_config_dir(str(configuration_folder().resolve()), version_base="1.3"):
+    with initialize_config_dir(str(shipped_folder("conf").resolve()), version_base="1.3"):
         yield Composer(GlobalHydra.instance().hydra, search)
 
 
@@ -166,7 +166,7 @@ def prepared(version: str | None, overrides: Sequence[str], present: Sequence[st
     chosen = list(overrides)
     if version is not None:
         for name in version.split(","):
-            select(name)
+            find(name)
         other = next((o.partition("=")[2] for o in chosen if o.lstrip("+").startswith("retrieval=")), version)
         if other != version:
             what = f"--retrieval-version {version} and retrieval={other} contradict each other"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.benchmarks.columns import Questions
+from harness.benchmarks.columns import EXACT, Questions
 from harness.benchmarks.library import Library
 from harness.errors import HarnessError
 from harness.evaluation.compare import Comparison, compare
@@ -52,12 +52,13 @@ def interval_words(questions: Questions) -> str:
 
 
 def dev_comparisons(measured: dict[str, Measured]) -> list[dict[str, Any]]:
-    """Candidate against the version in force, for every measure over all dev questions and every category."""
+    """Candidate against the version in force, for every measure: all dev questions, each category, the exact."""
     candidate, baseline = measured["candidate"], measured["baseline"]
-    categories = sorted(set(candidate.labels.categories))
+    slices = sorted(set(candidate.labels.categories))
+    slices += [EXACT] if any(EXACT in flags for flags in candidate.labels.flags) else []
     rows = []
     for measure in candidate.scores.values:
-        for name in ("all", *categories):
+        for name in ("all", *slices):
             compared = _compare(baseline, candidate, measure, name)
             if compared is not None:
                 rows.append(_comparison_row(compared))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 from harness.benchmarks.library import Library
 from harness.errors import UsageProblem
@@ -12,8 +13,9 @@ from harness.evaluation.measure import parse_measure
 from harness.evaluation.slices import CONVERSATION, unknown_slice
 from harness.ledger import durable
 from harness.preregistration.document import from_mapping
-from harness.preregistration.draft import TODO, Draft, render_draft
+from harness.preregistration.draft import DROP, TODO, Draft, render_draft
 from harness.retrieval.fingerprint import fingerprint
+from harness.retrieval.registry import select
 from harness.strict_yaml import parse_strict
 from harness.workflow.freeze import to_yaml_line
 from harness.workflow.lock import read_frozen
@@ -43,7 +45,7 @@ def new_document(
         primary: primary measures; R at the frozen k by default.
         superior, non_inferior: size of the claim as text; a gain of 0.02 by default.
         rollback: below what a change forces a rollback; 0, or the margin of ``non_inferior``, by default.
-        guards: ``slice:drop`` each.
+        guards: ``slice:drop`` each, besides the slices that the version is guarded on by default.
         words: title, hypothesis, rationale; None leaves a TODO. And ``unequal``, why unequal budgets are compared.
         authors: authors; none leaves a TODO.
 
@@ -67,7 +69,7 @@ def new_document(
         primary=[str(parse_measure(name, "--primary")) for name in primary] or [f"R@{frozen['k']}"],
         claim=_claim(superior, non_inferior),
         rollback=_rollback(rollback, non_inferior),
-        guards=[_guard(text, library) for text in guards],
+        guards=_guards(guards, frozen, library),
         title=words.get("title") or TODO,
         hypothesis=words.get("hypothesis") or TODO,
         rationale=words.get("rationale") or TODO,
@@ -107,6 +109,15 @@ def _rollback(rollback: str | None, non_inferior: str | None) -> str:
         return f"-{decimal(non_inferior, '--non-inferior')}" if non_inferior is not None else "0"
     sign = "-" if rollback.startswith("-") else ""
     return sign + decimal(rollback.removeprefix("-"), "--rollback")
+
+
+def _guards(given: Sequence[str], frozen: Mapping[str, Any], library: Library) -> list[tuple[str, str]]:
+    """The guards that were asked for, and those of the version that were not, where the benchmark has the slice."""
+    guards = [_guard(text, library) for text in given]
+    named = {name for name, _ in guards}
+    usual = select(str(frozen["version"]), frozen["parameters"]).guarded
+    present = library.manifest["slices"].get("heldout", {})
+    return guards + [(name, DROP) for name in usual if name in present and name not in named]
 
 
 def _guard(text: str, library: Library) -> tuple[str, str]:

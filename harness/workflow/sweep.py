@@ -250,13 +250,14 @@ def mean_of(result: dict[str, Any], measure: str) -> float | None:
 def summary(sweep: Sweep) -> dict[str, Any]:
     """The sweep as plain values."""
     by = str(sweep.space.by)
-    trials = [_trial(outcome, sweep.space, by) for outcome in sweep.outcomes if outcome.run]
+    trials = [_trial(outcome, sweep.space) for outcome in sweep.outcomes if outcome.run]
     compared = [row for trial in trials[:1] for row in trial["comparisons"] if row["slice"] == "all"]
     return {
         "format": 1,
         "sweep": sweep.name,
         "title": sweep.title,
         "by": by,
+        "other": str(sweep.space.by.other_credit()),
         "varied": list(sweep.space.varied),
         "reused": sweep.reused,
         "trials": trials,
@@ -274,9 +275,9 @@ def choices(trial: Trial, space: Space) -> dict[str, str]:
     return {key: value for key, _, value in pairs if key in space.varied}
 
 
-def _trial(outcome: Outcome, space: Space, by: str) -> dict[str, Any]:
+def _trial(outcome: Outcome, space: Space) -> dict[str, Any]:
     assert outcome.run is not None
-    result = outcome.run.result
+    result, by, other = outcome.run.result, str(space.by), str(space.by.other_credit())
     return {
         "trial": outcome.trial.number,
         "choices": choices(outcome.trial, space),
@@ -287,4 +288,7 @@ def _trial(outcome: Outcome, space: Space, by: str) -> dict[str, Any]:
         "mean": mean_of(result, by),
         "n": result["slices"]["candidate"]["all"][by]["n"],
         "comparisons": [row for row in result["comparisons"] if row["measure"] == by],
+        "other_mean": mean_of(result, other),
+        "other": next((row for row in result["comparisons"] if (row["measure"], row["slice"]) == (other, "all")), None),
+        "budget": result["budget"]["candidate"],
     }

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from harness.errors import HarnessError, UsageProblem, did_you_mean, in_plain_words
 from harness.evaluation.measure import Measure, parse_measure
 from harness.strict_yaml import load_strict
-from harness.workflow.compose import Composer, DevConfig
+from harness.workflow.compose import Composer, DevConfig, shipped_folder
 from harness.workflow.misconfigured import as_problem
 from harness.workflow.progress import SILENT, Progress
 from harness.workflow.systems import standard_measures
@@ -86,17 +86,18 @@ class Space:
 
 
 def read_sweep_file(workspace: Workspace, name: str) -> SweepFile:
-    """The sweep that an experiment's folder describes.
+    """The sweep that an experiment's folder describes: the workspace's own, or one that ships along.
 
     Raises:
         UsageProblem: there is none, or it says something that is not known.
     """
     check_identifier(name)
-    path = workspace.experiments / name / SWEEP_FILE
-    if not path.is_file():
-        known = sorted(found.parent.name for found in workspace.experiments.glob(f"*/{SWEEP_FILE}"))
-        what, allowed = f"the experiment {name!r} has no {SWEEP_FILE}", ", ".join(known) or "no experiment has one yet"
-        raise UsageProblem(what, where=str(path), allowed=allowed, fix=did_you_mean(name, known))
+    folders = (workspace.experiments, shipped_folder("experiments"))
+    path = next((found for folder in folders if (found := folder / name / SWEEP_FILE).is_file()), None)
+    if path is None:
+        known = sorted({found.parent.name for folder in folders for found in folder.glob(f"*/{SWEEP_FILE}")})
+        what, where = f"the experiment {name!r} has no {SWEEP_FILE}", str(workspace.experiments / name / SWEEP_FILE)
+        raise UsageProblem(what, where=where, allowed=", ".join(known), fix=did_you_mean(name, known))
     loaded = load_strict(path)
     try:
         return SweepFile.model_validate(loaded.value)

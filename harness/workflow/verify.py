@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.benchmarks.columns import benchmark_digest, labels_digest, questions_digest
+from harness.benchmarks.columns import EXACT, benchmark_digest, labels_digest, questions_digest
 from harness.benchmarks.library import names
 from harness.digest import digest_rows
 from harness.errors import HarnessError, UsageProblem
@@ -130,6 +130,7 @@ def _data(workspace: Workspace, present: Life) -> Check:
             mine == theirs
             for mine, theirs in (
                 (judged.categories, labels.categories),
+                (_imported(judged.flags), _imported(labels.flags)),
                 (judged.repaired.rows(), labels.repaired.rows()),
                 (judged.published.rows(), labels.published.rows()),
                 (judged.n_published.tolist(), labels.n_published.tolist()),
@@ -140,6 +141,11 @@ def _data(workspace: Workspace, present: Life) -> Check:
     if not same:
         return Check("data", "FAIL", "the evidence of the run is not the benchmark's")
     return Check("data", "PASS", f"{locked['name']} is what was locked, and the judged evidence is its own")
+
+
+def _imported(flags: Iterable[Iterable[str]]) -> list[set[str]]:
+    """The flags that were imported; a run of an older version may lack the one that a question's words decide."""
+    return [set(mine) - {EXACT} for mine in flags]
 
 
 def _mirror(workspace: Workspace, present: Life, minimum: Iterable[Check]) -> Check:

@@ -228,3 +228,26 @@ def test_the_dev_run_had_the_budget_of_the_document(promise: Promise, evidence: 
     finding = the(check(promise(budget="tokens:200"), evidence), "budget")
     assert (finding.kind, finding.may_acknowledge) == (REFUSED, False)
     assert "the dev run read no budget of tokens and the document says 200" in finding.says
+
+
+def test_the_slices_that_a_version_is_known_to_hurt_are_guarded(promise: Promise, evidence: Evidence) -> None:
+    """Leaving such a guard out takes a reason on record; a slice that the benchmark lacks needs none."""
+    candidate = {"version": "same-layer-mmr"}
+
+    def found(guards: list[tuple[str, str]]) -> list[Finding]:
+        return [one for one in check(promise(guards, candidate=candidate), evidence) if one.subject == "guards"]
+
+    (finding,) = found([("multi-hop", "0.03")])
+    assert (finding.kind, finding.may_acknowledge) == (REFUSED, True)
+    assert "same-layer-mmr is known to lose in the slice temporal" in finding.says
+    assert "guards: {measure: R@10, slice: temporal, drop: 0.03}" in finding.fix
+    assert found([("multi-hop", "0.03"), ("temporal", "0.05")]) == []
+    del evidence.manifest["slices"]["heldout"]["temporal"]
+    assert found([("multi-hop", "0.03")]) == []
+
+
+def test_a_version_that_asks_for_a_probe_says_so(promise: Promise, evidence: Evidence) -> None:
+    """Without the record of a redundancy probe the lock takes a reason."""
+    finding = the(check(promise(candidate={"version": "same-layer-mmr"}), evidence), "redundancy")
+    assert (finding.kind, finding.may_acknowledge) == (REFUSED, True)
+    assert "same-layer-mmr asks for the record of a redundancy probe" in finding.says

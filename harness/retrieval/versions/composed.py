@@ -38,6 +38,11 @@ class ComposedParameters(Parameters):
         """Names of the probes that its stages ask for."""
         return tuple(dict.fromkeys(name for stage in _chosen(self.stages) for name in stage.version.requires))
 
+    @property
+    def guarded(self) -> tuple[str, ...]:
+        """Slices that its stages are guarded on."""
+        return tuple(dict.fromkeys(name for stage in _chosen(self.stages) for name in stage.version.guarded))
+
 
 def _chosen(stages: Sequence[StageChoice], where: str = "") -> list[Configured]:
     """Every stage with its parameters checked and filled in; the first one ranks, the others re-order."""

@@ -72,5 +72,6 @@ VERSION = Version(
     stage=Stage(FusionParameters, lambda parameters, _: parameters.depth, _with_dense),
     pin=pin_embedding,
     prepare=_prepare,
+    guarded=("exact",),
     example="retrieval.k=10",
 )

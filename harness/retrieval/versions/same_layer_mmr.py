@@ -74,5 +74,6 @@ VERSION = Version(
     pin=pin_embedding,
     prepare=_prepare,
     requires=("redundancy",),
+    guarded=("temporal", "multi-hop"),
     example="retrieval.lambda_mult=0.5",
 )
