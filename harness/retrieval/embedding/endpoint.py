@@ -9,17 +9,21 @@ probe's vector is not in it, because hosted models answer one text with vectors 
 that no rounding of it is the same every time; and because an experiment whose vectors are all in the cache has to run
 without the endpoint. Instead the probe's vector is remembered beside the cache. Before anything is embedded, the
 endpoint is asked for it again: if it is not nearly the same, then another model answers under the name, and its
-vectors are never mixed with those of the first. On a machine with an empty cache such a change is not seen.
+vectors are never mixed with those of the first; nor are they where an answer names another model than the answer
+before it, as a gateway's does that falls back to a second model. On a machine with an empty cache, or between two
+answers that name no model, such a change is not seen.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -40,9 +44,13 @@ SAME = 0.999
 """The least cosine of two answers to `PROBE` from one model: their noise is a hundred times smaller."""
 
 _OPENAI = "https://api.openai.com/v1"
-_SYNTAX = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?:.*))?", re.DOTALL)  # names such as @cf/baai/bge-m3 have an @
+# names such as @cf/baai/bge-m3 begin with an @, others such as text-embedding@001 have one
+_SYNTAX = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?:.*))?", re.DOTALL | re.IGNORECASE)
+_ADDRESS_WITHOUT_SCHEME = re.compile(r".+@.*[:/].*", re.DOTALL)
+_LARGEST = float(np.finfo(np.float32).max)
+_SHOWN = 100_000  # characters of an answer, of which the client shows the start
 _ALLOWED = "openai:MODEL, or openai:MODEL@http://HOST/v1"
-_BATCH = 128
+_SEE_MODEL = "see that it speaks OpenAI's /embeddings, and which model it runs"
 
 
 class Endpoint:
@@ -55,7 +63,7 @@ class Endpoint:
         patience: when to give up.
     """
 
-    batch = _BATCH
+    batch = 32  # the most that text-embeddings-inference takes as it is shipped
 
     def __init__(self, model: str, url: str, key: str = "", patience: Patience | None = None) -> None:
         self.name = f"openai:{model}"
@@ -64,6 +72,7 @@ class Endpoint:
         place = f"{parts.netloc.lower()}{parts.path}"
         self.digest = digest_json("embedder/1", {"pooling": "openai-endpoint/1", "model": model, "place": place})
         self._width = 0
+        self._named: object = None  # how the model calls itself in its first answer
 
     def worded(self, text: str, role: Role) -> str:  # noqa: ARG002 - the protocol knows no roles
         """The text as it is."""
@@ -82,13 +91,12 @@ class Endpoint:
             self._width = self._probed()
         found = np.zeros((len(texts), self._width), dtype=np.float32)
         asked = [row for row, text in enumerate(texts) if text]
-        for begin in range(0, len(asked), _BATCH):
-            part = asked[begin : begin + _BATCH]
-            vectors = self._asked([texts[row] for row in part])
+        if asked:
+            vectors = self._asked([texts[row] for row in asked])
             if vectors.shape[1] != self._width:
                 what = f"vectors of {vectors.shape[1]} numbers, and of {self._width} before"
-                raise self._client.problem(what, "see which model it runs")
-            found[part] = vectors
+                raise self._client.problem(what, _SEE_MODEL)
+            found[asked] = vectors
         return found
 
     @cached_property
@@ -99,14 +107,21 @@ class Endpoint:
         body = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         answer = self._client.post(body)
         try:
-            return _vectors(answer, len(texts))
+            found = _vectors(answer, len(texts))
         except ValueError as error:
-            fix = "see that it speaks OpenAI's /embeddings, and which model it runs"
-            raise self._client.problem(f"its answer cannot be used: {error}", fix) from None
+            raise self._client.problem("its answer cannot be used", _SEE_MODEL, str(error)) from None
+        if (named := answer.get("model")) is not None:
+            self._named = self._named or named
+            if named != self._named:
+                what, said = "two models answer by turns", f"{self._named!r} and {named!r}"
+                raise self._client.problem(what, "let one model answer: no fallback to another", said)
+        return found
 
     def _probed(self) -> int:
         """The width of the vectors, after a look whether the model is the one that it was."""
         (now,) = self._asked([PROBE])
+        if not now.any():
+            raise self._client.problem("a vector of zeros for a plain English sentence", _SEE_MODEL)
         path = cache_folder() / f"probe-{self.digest.removeprefix('sha256:')[:32]}.json"
         before = _remembered(path)
         if before is None:
@@ -130,25 +145,28 @@ def load(argument: str) -> Endpoint:
     match = _SYNTAX.fullmatch(argument)
     if match is None:
         raise UsageProblem("openai: no model is named", allowed=_ALLOWED, fix="name a model")
+    if not match["url"] and _ADDRESS_WITHOUT_SCHEME.fullmatch(match["model"]):
+        # else the texts would go to OpenAI, which was not meant
+        what = "openai: what follows the @ looks like an address and does not begin with http"
+        raise UsageProblem(what, where="embedding", allowed=_ALLOWED, fix="write http:// or https:// after the @")
     given = match["url"] or os.environ.get(URL) or _OPENAI
+    # no address is shown below: it may hold a password, or be a key in the wrong variable
+    where = "embedding" if match["url"] or not os.environ.get(URL) else URL
     try:
         parts = urlsplit(given)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        parts, usable = None, False
-    if parts is not None and (parts.username or parts.password or parts.query or parts.fragment):
-        # not shown: it may hold a password, and whatever is chosen is recorded
-        what = "the address of the endpoint holds more than a place: a user, a password or a query"
-        raise UsageProblem(what, where="embedding", allowed=_ALLOWED, fix=f"give the key in {KEY}")
+        usable = False
     if not usable:
-        raise UsageProblem(
-            f"no address of an endpoint: {given!r}", where="embedding", allowed=_ALLOWED, fix=f"set {URL}"
-        )
+        raise UsageProblem("this is no address of an endpoint", where=where, allowed=_ALLOWED, fix=f"mend {where}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        what = "the address of the endpoint holds more than a place: a user, a password or a query"
+        raise UsageProblem(what, where=where, allowed=_ALLOWED, fix=f"give the key in {KEY}")
     address = given.rstrip("/").removesuffix("/embeddings")
     return Endpoint(match["model"], address, os.environ.get(KEY, "").strip())
 
 
-def _vectors(answer: object, count: int) -> NDArray[np.float64]:
+def _vectors(answer: Any, count: int) -> NDArray[np.float64]:
     """The vectors of an answer in the order of the texts, float64 (count, d).
 
     Raises:
@@ -156,28 +174,32 @@ def _vectors(answer: object, count: int) -> NDArray[np.float64]:
     """
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
-        raise ValueError(f"no list of vectors, but {str(answer)[:80]!r}")
+        raise ValueError(f"no list of vectors, but {str(answer)[:_SHOWN]}")
     if len(data) != count:
         raise ValueError(f"{len(data)} vectors for {count} texts")
     places = [item.get("index") for item in data]
     if not all(type(place) is int for place in places) or sorted(places) != list(range(count)):
         raise ValueError("its vectors are not numbered as the texts are")
-    rows = [vector for _, vector in sorted((item["index"], item.get("embedding")) for item in data)]
-    if not all(isinstance(row, list) and row for row in rows):
-        raise ValueError("a vector is missing")
+    rows: list[Any] = [None] * count
+    for place, item in zip(places, data, strict=True):
+        rows[place] = _row(item.get("embedding"), f"vector {place} of {count}")
     if len(widths := {len(row) for row in rows}) > 1:
         raise ValueError(f"vectors of several widths: {', '.join(map(str, sorted(widths)))}")
-    # a text such as "0.5", true or null is no number, though numpy would make one of it
-    plain = [all(type(number) in (int, float) for number in row) for row in rows]
-    try:
-        found = np.array(rows if all(plain) else [], dtype=np.float64)
-    except OverflowError:  # a whole number of hundreds of digits
-        found = np.full((count, 1), np.inf)
-    with np.errstate(over="ignore"):
-        finite = np.isfinite(found.astype(np.float32)).all(axis=1) if all(plain) else np.array(plain)
-    if not finite.all():
-        raise ValueError(f"vector {int(np.argmin(finite))} of {count} holds something that is no finite number")
-    return found
+    return np.stack(rows)
+
+
+def _row(given: object, which: str) -> NDArray[np.float64]:
+    if isinstance(given, str):
+        raise ValueError(f"{which} is text, such as base64, though numbers were asked for")
+    if not isinstance(given, list) or not given:
+        raise ValueError(f"{which} is missing")
+    # "0.5", true and null are no numbers, though numpy would make some of them
+    if all(type(number) in (int, float) for number in given):
+        with contextlib.suppress(OverflowError):  # a whole number of hundreds of digits
+            found = np.array(given, dtype=np.float64)
+            if (np.abs(found) <= _LARGEST).all():
+                return found
+    raise ValueError(f"{which} holds something that is no finite number")
 
 
 def _remembered(path: Path) -> NDArray[np.float64] | None:

@@ -20,6 +20,7 @@ INSTALL = "pip install 'retrieval-harness[endpoint]'"
 
 _LARGEST = 512_000_000  # bytes of one answer
 _TOLD = 300  # characters of what a server says
+_READ_OF_ERROR = 100_000  # bytes of an error in which a message is looked for
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 _FINAL = frozenset({"insufficient_quota"})  # comes as "too many requests", and no waiting helps
 _FIRST_ERROR, _FIRST_SERVER_ERROR = HTTPStatus.BAD_REQUEST, HTTPStatus.INTERNAL_SERVER_ERROR
@@ -30,14 +31,15 @@ class Patience:
     """How long to wait for an answer, and how often to ask.
 
     Attributes:
-        connect, quiet, whole: seconds until a connection stands, between two pieces of an answer, for all of it.
+        connect, quiet, whole: seconds until a connection stands, between two pieces of an answer, for all of it. A
+            server on a slow machine is quiet for as long as it embeds a batch.
         waits: seconds before the second try, the third, and so on; there is one try more than waits.
         longest: the most seconds that a server may ask for with ``Retry-After``.
         sleep: what waits.
     """
 
     connect: float = 10.0
-    quiet: float = 60.0
+    quiet: float = 120.0
     whole: float = 300.0
     waits: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)
     longest: float = 120.0
@@ -45,9 +47,9 @@ class Patience:
 
 
 class _TryAgain(Exception):
-    def __init__(self, what: str, after: float | None = None) -> None:
+    def __init__(self, what: str, said: str = "", after: float = 0.0) -> None:
         super().__init__(what)
-        self.what, self.after = what, after
+        self.what, self.said, self.after = what, said, after
 
 
 class Client:
@@ -55,11 +57,11 @@ class Client:
 
     Args:
         url: the address; it is named in every error.
-        key: sent as a bearer token where there is one, and struck out of everything that is shown.
+        key: sent as a bearer token where there is one, and struck out of everything that a server says.
         patience: when to give up.
 
     Raises:
-        EnvironmentProblem: the HTTP library is not installed, or the key is no word.
+        EnvironmentProblem: the HTTP library is not installed or cannot be set up, or the key is no word.
     """
 
     def __init__(self, url: str, key: str, patience: Patience) -> None:
@@ -71,11 +73,15 @@ class Client:
             what = "OPENAI_API_KEY holds blanks or characters that no key has"
             raise EnvironmentProblem(what, fix="set it again, without line ends")
         self.url, self._key, self._patience = url, key, patience
+        self._answered = False
         limits = httpx2.Timeout(patience.quiet, connect=patience.connect)
         headers = {"authorization": f"Bearer {key}"} if key else {}
-        # no redirects: the key goes where the user said, and nowhere else
-        self._http = httpx2.Client(headers=headers, timeout=limits, follow_redirects=False)
-        self._failures: tuple[type[Exception], ...] = (httpx2.HTTPError, httpx2.InvalidURL)
+        try:
+            # no redirects: the key goes where the user said, and nowhere else
+            self._http = httpx2.Client(headers=headers, timeout=limits, follow_redirects=False)
+        except (OSError, ValueError, ImportError) as error:
+            what = "a proxy or a file of certificates that the environment names cannot be used"
+            raise self.problem(what, "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE", str(error)) from None
 
     def post(self, body: Mapping[str, Any]) -> Any:
         """The answer to one question, decoded.
@@ -88,22 +94,30 @@ class Client:
             try:
                 return self._once(content)
             except _TryAgain as problem:
-                asked = problem.after or 0.0
-                if wait is None or asked > self._patience.longest:
+                if wait is None or problem.after > self._patience.longest:
                     raise self._given_up(problem, attempt) from None
-                self._patience.sleep(max(wait, asked))
+                self._patience.sleep(max(wait, problem.after))
         raise AssertionError("the last try returns or raises")
 
-    def problem(self, what: str, fix: str) -> EnvironmentProblem:
-        """An error about this address, without the key."""
-        shown = what.replace(self._key, "(the key)") if self._key else what
-        return EnvironmentProblem(shown, where=self.url, fix=fix)
+    def problem(self, what: str, fix: str, said: str = "") -> EnvironmentProblem:
+        """An error about this address.
+
+        Args:
+            what: what is wrong, in our words.
+            fix: what to do.
+            said: what the server or the library says of it, as a whole: the key is struck out before it is cut.
+        """
+        shown = (said.replace(self._key, "(the key)") if self._key else said)[:_TOLD]
+        return EnvironmentProblem(f"{what}: {shown}" if shown else what, where=self.url, fix=fix)
 
     def _once(self, content: bytes) -> Any:
+        import httpx2
+
         headers = {"content-type": "application/json"}
         end = time.monotonic() + self._patience.whole
         try:
             with self._http.stream("POST", self.url, content=content, headers=headers) as answer:
+                self._answered = True
                 parts, size = [], 0
                 for part in answer.iter_bytes():
                     parts.append(part)
@@ -112,8 +126,14 @@ class Client:
                         raise _TryAgain(f"no whole answer within {self._patience.whole:g} seconds")
                     if size > _LARGEST:
                         raise self.problem(f"an answer of more than {_LARGEST} bytes", "check the address")
-        except self._failures as error:
-            raise _TryAgain(f"no answer ({type(error).__name__}: {error})") from None
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            said = str(error) or type(error).__name__
+            if isinstance(error, httpx2.ConnectError) and not self._answered:
+                # a wrong address is likelier than a server that is just about to come up
+                raise self.problem("nothing answers there", "start the server, or mend the address", said) from None
+            raise _TryAgain("no answer", said) from None
+        except (httpx2.InvalidURL, UnicodeError) as error:
+            raise self.problem("no address that can be asked", "mend the address", str(error)) from None
         return self._read(answer, b"".join(parts))
 
     def _read(self, answer: httpx2.Response, body: bytes) -> Any:
@@ -122,20 +142,22 @@ class Client:
             try:
                 return json.loads(body)
             except (ValueError, RecursionError):
-                what = f"an answer that is no JSON: {_start(body)}"
-                raise self.problem(what, "check that the address ends where /embeddings follows") from None
+                fix = "check that the address ends where /embeddings follows"
+                raise self.problem("an answer that is no JSON", fix, _start(body)) from None
         message, code = _message(body)
-        said = f"it answers {status}" + (f": {message}" if message else "")
+        what = f"it answers {status}"
         if (status in _PASSING or status >= _FIRST_SERVER_ERROR) and code not in _FINAL:
-            raise _TryAgain(said, _seconds(answer.headers.get("retry-after", "")))
-        raise self.problem(said, _mend(status))
+            raise _TryAgain(what, message, _seconds(answer.headers.get("retry-after", "")))
+        raise self.problem(what, _mend(status), message)
 
     def _given_up(self, problem: _TryAgain, tries: int) -> EnvironmentProblem:
-        what = f"{problem.what}; given up after {tries} {'try' if tries == 1 else 'tries'}"
-        if (problem.after or 0.0) > self._patience.longest:
-            what += f": it asks to wait {problem.after:g} seconds"
+        count = f"{tries} {'try' if tries == 1 else 'tries'}"
+        if problem.after > self._patience.longest:
+            what = f"given up after {count}, since it asks to wait {problem.after:g} seconds: {problem.what}"
+        else:
+            what = f"given up after {count}: {problem.what}"
         fix = "see that it runs and can be reached, then try again: what was finished is kept"
-        return self.problem(what, fix)
+        return self.problem(what, fix, problem.said)
 
 
 def _mend(status: int) -> str:
@@ -145,35 +167,32 @@ def _mend(status: int) -> str:
         return "check the address and the model's name: embedding=openai:MODEL@URL"
     if status < _FIRST_ERROR:
         return "give the address that it points to"
-    return "change what it objects to"
+    return "change what it objects to, or choose another model"
 
 
 def _message(body: bytes) -> tuple[str, str]:
     """What a server says of an error, and its code for it, in any of the usual shapes."""
     try:
-        found = json.loads(body)
+        found = json.loads(body[:_READ_OF_ERROR])
     except (ValueError, RecursionError):
         return _start(body), ""
-    if not isinstance(found, dict):
-        return _start(body), ""
-    error = found.get("error", found)
+    error = found.get("error", found) if isinstance(found, dict) else found
     if isinstance(error, dict):
-        said = error.get("message") or error.get("detail") or error
-        return str(said)[:_TOLD], str(error.get("code") or "")
-    return str(error)[:_TOLD], ""
+        return str(error.get("message") or error.get("detail") or error), str(error.get("code") or "")
+    return str(error), ""
 
 
 def _start(body: bytes) -> str:
-    return " ".join(body[:_TOLD].decode("utf-8", "replace").split())
+    return " ".join(body[:_READ_OF_ERROR].decode("utf-8", "replace").split())
 
 
-def _seconds(asked: str) -> float | None:
-    """Seconds of a ``Retry-After``, which is a number or a date (RFC 9110, 10.2.3); None where it is neither."""
+def _seconds(asked: str) -> float:
+    """Seconds of a ``Retry-After``, which is a number or a date (RFC 9110, 10.2.3); 0 where it is neither."""
     if asked.strip().isdecimal():
         return float(asked)
     try:
         date = parsedate_to_datetime(asked)
-    except ValueError:
-        return None
-    # a date without a zone is in UTC
-    return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds())
+        # a date without a zone is in UTC
+        return max(0.0, ((date if date.tzinfo else date.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return 0.0
