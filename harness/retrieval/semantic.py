@@ -13,10 +13,11 @@ from harness.benchmarks.columns import Questions
 from harness.digest import short
 from harness.errors import UsageProblem
 from harness.retrieval.dense import search_dense
-from harness.retrieval.documents import ReadModel, choose_documents, document_texts
+from harness.retrieval.documents import ReadModel, choose_documents, document_name, document_texts
 from harness.retrieval.embedding.cache import Counting, embedded, uncounted
 from harness.retrieval.embedding.embedder import Embedder, Vectors
 from harness.retrieval.embedding.models import DEFAULT, MODELS, embedder
+from harness.retrieval.embedding.vectors_file import VectorsFile
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.version import Parameters, Store
 
@@ -69,8 +70,8 @@ def search_by_meaning(
     positions, partition = choose_documents(
         store.corpus, store.edges, read_model=read_model, layers=layers, partitions=np.unique(questions.partition)
     )
-    texts = document_texts(store.corpus, store.edges, positions.tolist(), read_model=read_model, template=template)
-    vectors, asked = embedded(model, texts, "document"), embedded(model, questions.texts, "question")
+    vectors = _document_vectors(model, store, positions.tolist(), read_model, template)
+    asked = _question_vectors(model, questions)
     return search_dense(questions.ids, asked, questions.partition, positions, partition, vectors, depth)
 
 
@@ -83,10 +84,9 @@ def vectors_of(
         float32 (n, d), and int64 with the row at each position, -1 for those that were not asked for.
     """
     wanted = sorted(set(positions))
-    texts = document_texts(store.corpus, store.edges, wanted, read_model=read_model, template=template)
     place = np.full(len(store.corpus if read_model == "chunk" else store.edges), -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
-    return embedded(model_of(parameters), texts, "document"), place
+    return _document_vectors(model_of(parameters), store, wanted, read_model, template), place
 
 
 def prepare_vectors(
@@ -103,7 +103,27 @@ def prepare_vectors(
     positions, _ = choose_documents(
         store.corpus, store.edges, read_model=read_model, layers=layers, partitions=np.unique(questions.partition)
     )
-    texts = document_texts(store.corpus, store.edges, positions.tolist(), read_model=read_model, template=template)
     model = model_of(parameters)
-    embedded(model, texts, "document", counting)
-    embedded(model, questions.texts, "question", counting)
+    _document_vectors(model, store, positions.tolist(), read_model, template, counting)
+    _question_vectors(model, questions, counting)
+
+
+def _document_vectors(
+    model: Embedder,
+    store: Store,
+    positions: Sequence[int],
+    read_model: ReadModel,
+    template: str,
+    counting: Counting = uncounted,
+) -> Vectors:
+    if isinstance(model, VectorsFile):
+        names = [document_name(store.corpus, store.edges, read_model, position) for position in positions]
+        return model.rows(names, "document")
+    texts = document_texts(store.corpus, store.edges, positions, read_model=read_model, template=template)
+    return embedded(model, texts, "document", counting)
+
+
+def _question_vectors(model: Embedder, questions: Questions, counting: Counting = uncounted) -> Vectors:
+    if isinstance(model, VectorsFile):
+        return model.rows(questions.ids, "question")
+    return embedded(model, questions.texts, "question", counting)

@@ -14,10 +14,13 @@ MODELS = {
     "multilingual": "multilingual",
     "sentence-transformers": "sentence_transformer",
     "openai": "endpoint",
+    "npy": "vectors_file",
 }
 """Name → module of this package. What follows a colon in a name is the module's own to read."""
 
 DEFAULT = "wordllama"
+
+_TAKES_NO_ARGUMENT = frozenset({"wordllama", "minilm", "multilingual"})
 
 
 @lru_cache(maxsize=8)
@@ -28,9 +31,11 @@ def embedder(name: str) -> Embedder:
         UsageProblem: there is no such model, or what follows its colon means nothing to it.
         EnvironmentProblem: it is not installed here.
     """
-    kind, _, argument = name.partition(":")
+    kind, colon, argument = name.partition(":")
     if kind not in MODELS:
         raise UsageProblem(f"no embedding model {name!r}", allowed=", ".join(MODELS), fix=did_you_mean(kind, MODELS))
+    if colon and kind in _TAKES_NO_ARGUMENT:
+        raise UsageProblem(f"{kind} is one model: nothing follows its name", where="embedding", fix=f"write {kind}")
     module = importlib.import_module(f"harness.retrieval.embedding.{MODELS[kind]}")
     found: Embedder = module.load(argument)
     return found

@@ -2,7 +2,8 @@
 
 Beside ``VECTORS.npy`` lies ``VECTORS.ids.txt``, UTF-8, one id a line, in the order of the rows. Documents and
 questions may share one file; where an id means a question and a document, each kind has a file of its own:
-``npy:DOCUMENTS.npy+QUESTIONS.npy``.
+``npy:DOCUMENTS.npy+QUESTIONS.npy``. A relative path is one below the workspace. An edge's id is those of its
+two ends, as in run files: ``FIRST->SECOND``.
 
 An id is the whole line but its end: ``0`` and ``00`` are two ids, and blanks count. A row of zeros says that nothing
 is known: such a document is never found, and such a question finds nothing.
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from harness.digest import digest_json, file_sha256
 from harness.errors import UsageProblem
+from harness.retrieval import files
 from harness.retrieval.embedding.embedder import Role, Vectors, unit_rows
 
 _CELLS = 4_000_000  # numbers that are checked at once, so that a file may be larger than memory
@@ -131,12 +133,11 @@ def load(argument: str) -> VectorsFile:
     """
     first, mark, second = argument.partition(".npy+")
     named = [f"{first}.npy", second] if mark else [argument]
-    paths = [Path(name).expanduser() for name in named]
-    for path in paths:
-        if path.suffix != ".npy":
+    for name in named:
+        if not name.endswith(".npy"):
             allowed = "npy:VECTORS.npy, or npy:DOCUMENTS.npy+QUESTIONS.npy"
             raise UsageProblem(f"npy: {argument!r} names no .npy file", allowed=allowed, fix="name the file of vectors")
-    matrices = [Matrix(path) for path in paths]
+    matrices = [Matrix(files.find(str(Path(name).expanduser()), _ALLOWED)) for name in named]
     return VectorsFile(f"npy:{argument}", matrices[0], matrices[-1])
 
 
@@ -144,8 +145,6 @@ def _mapped(path: Path) -> NDArray[np.floating]:
     try:
         # unlike np.load this never unpickles, and does not take an archive or a pickle for a matrix
         found = np.lib.format.open_memmap(path, mode="r")
-    except FileNotFoundError:
-        _refuse(path, "there is no such file", "name the file of vectors, from the folder where you are")
     except (ValueError, OSError, EOFError) as error:
         _refuse(path, f"not a .npy file of numbers: {error}", "write it with numpy.save")
     if found.ndim != 2 or not found.size:

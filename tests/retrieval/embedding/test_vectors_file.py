@@ -156,7 +156,7 @@ def test_files_that_are_not_there_or_damaged_are_named(tmp_path):
     path.unlink()
     assert "no such file" in refused(argument).what
     path.mkdir()
-    assert refused(argument).where == str(path)
+    assert "no such file" in refused(argument).what
     path.rmdir()
     path.write_bytes(whole)
     ids.write_bytes(b"\xff\xfe")

@@ -1,0 +1,94 @@
+import json
+
+import numpy as np
+import pytest
+
+from harness.errors import UsageProblem
+from harness.retrieval import files
+from harness.retrieval.documents import document_names, document_texts
+from harness.retrieval.embedding.models import MODELS, embedder
+from harness.retrieval.registry import select
+from harness.retrieval.version import Store
+
+OVER_EDGES = {"stages": [{"version": "bm25-edges"}, {"version": "rrf", "parameters": {}}]}
+
+
+def write(path, ids, vectors):
+    """A matrix and its ids; of an id that comes twice the first row."""
+    first = {name: row for row, name in reversed(list(enumerate(ids)))}
+    np.save(path, vectors[list(first.values())])
+    path.with_suffix(".ids.txt").write_text("".join(f"{name}\n" for name in first), encoding="utf-8", newline="\n")
+
+
+def vectors_of_wordllama(folder, benchmark, read_model):
+    """Files with wordllama's vectors of every document and question, and the parameter that names them."""
+    store, model = Store(benchmark.corpus, benchmark.edges), embedder("wordllama")
+    names = document_names(store.corpus, store.edges, read_model)
+    texts = document_texts(
+        store.corpus, store.edges, range(len(names)), read_model=read_model, template="session-prefix/1"
+    )
+    write(folder / "documents.npy", names, model.embed(texts))
+    write(folder / "questions.npy", benchmark.questions.ids, model.embed(benchmark.questions.texts))
+    return f"npy:{folder}/documents.npy+{folder}/questions.npy"
+
+
+@pytest.mark.parametrize(
+    ("version", "parameters", "read_model"),
+    [
+        ("rrf", {}, "chunk"),
+        ("same-layer-mmr", {"pool": 30}, "chunk"),
+        ("composed", OVER_EDGES, "edge"),
+    ],
+)
+def test_vectors_of_the_users_own_rank_as_the_model_that_made_them(
+    tmp_path, synthetic, version, parameters, read_model
+):
+    """With wordllama's vectors in files, found by id, every ranking is that of wordllama."""
+    own = vectors_of_wordllama(tmp_path, synthetic, read_model)
+    chosen = json.loads(json.dumps(parameters))
+    (chosen["stages"][-1]["parameters"] if "stages" in chosen else chosen)["embedding"] = own
+    store, few = Store(synthetic.corpus, synthetic.edges), synthetic.questions.take(np.arange(30))
+    system = select(version, chosen)
+    assert system.rank(store, few, 20).same_order(select(version, parameters).rank(store, few, 20))
+    system.prepare(store, few, lambda *_: pytest.fail("nothing is embedded"))
+
+
+def test_a_document_without_a_vector_is_named(tmp_path, synthetic):
+    """Ids that the files lack are counted and shown before anything is ranked."""
+    embedding = vectors_of_wordllama(tmp_path, synthetic, "chunk")
+    write(tmp_path / "documents.npy", ["other"], np.ones((1, 256)))
+    embedder.cache_clear()
+    with pytest.raises(UsageProblem, match=f"have no vector, such as '{synthetic.corpus.ids[0]}'"):
+        select("rrf", {"embedding": embedding}).rank(Store(synthetic.corpus, synthetic.edges), synthetic.questions, 5)
+
+
+def test_files_that_changed_after_the_choice_are_refused(tmp_path, synthetic):
+    """What was chosen is the content: other vectors under the same name do not rank in its place."""
+    embedding = vectors_of_wordllama(tmp_path, synthetic, "chunk")
+    system = select("rrf", {"embedding": embedding})
+    np.save(tmp_path / "documents.npy", -np.load(tmp_path / "documents.npy"))
+    embedder.cache_clear()
+    with pytest.raises(UsageProblem, match="was chosen"):
+        system.rank(Store(synthetic.corpus, synthetic.edges), synthetic.questions, 5)
+
+
+def test_files_of_vectors_are_found_from_the_workspace(tmp_path, synthetic, monkeypatch):
+    """A relative path is one below the workspace, wherever the command is typed."""
+    vectors_of_wordllama(tmp_path, synthetic, "chunk")
+    monkeypatch.setattr(files, "_below", [tmp_path])
+    assert select("rrf", {"embedding": "npy:documents.npy+questions.npy"}).settings()["embedding_digest"]
+
+
+@pytest.mark.parametrize("name", ["wordllama:", "wordllama:small", "minilm:L12", "multilingual:de"])
+def test_a_single_model_takes_nothing_after_its_name(name):
+    """What would be ignored is refused, so that no record names a model that there is not."""
+    with pytest.raises(UsageProblem, match="nothing follows its name"):
+        select("rrf", {"embedding": name})
+
+
+def test_an_unknown_model_is_refused_with_those_that_there_are():
+    """The nearest name is offered."""
+    with pytest.raises(UsageProblem, match="no embedding model 'wordlama'") as caught:
+        select("rrf", {"embedding": "wordlama"})
+    assert all(name in caught.value.allowed for name in MODELS)
+    assert "wordllama" in caught.value.fix
