@@ -7,6 +7,7 @@ from harness.errors import UsageProblem
 from harness.retrieval import files
 from harness.retrieval.documents import document_names, document_texts
 from harness.retrieval.embedding.models import MODELS, embedder
+from harness.retrieval.fingerprint import fingerprint
 from harness.retrieval.registry import select
 from harness.retrieval.version import Store
 
@@ -77,6 +78,24 @@ def test_files_of_vectors_are_found_from_the_workspace(tmp_path, synthetic, monk
     vectors_of_wordllama(tmp_path, synthetic, "chunk")
     monkeypatch.setattr(files, "_below", [tmp_path])
     assert select("rrf", {"embedding": "npy:documents.npy+questions.npy"}).settings()["embedding_digest"]
+
+
+@pytest.mark.parametrize("version", ["rrf", "composed"])
+def test_the_fingerprint_asks_for_no_vectors_from_outside(tmp_path, version):
+    """Files that know no id of the synthetic benchmark, and an endpoint that is not there, have fingerprints.
+
+    They are not that of the default model, and those of two files differ.
+    """
+
+    def found(embedding):
+        parameters = {"embedding": embedding}
+        stages = {"stages": [{"version": "bm25"}, {"version": "rrf", "parameters": parameters}]}
+        return fingerprint(select(version, stages if version == "composed" else parameters))
+
+    for number, name in enumerate(("one", "other")):
+        write(tmp_path / f"{name}.npy", ["somewhere/else"], np.ones((1, 2 + number)))
+    outside = [f"npy:{tmp_path}/one.npy", f"npy:{tmp_path}/other.npy", "openai:toy@http://127.0.0.1:1/v1"]
+    assert len({found(embedding) for embedding in ("wordllama", *outside)}) == 4
 
 
 @pytest.mark.parametrize("name", ["wordllama:", "wordllama:small", "minilm:L12", "multilingual:de"])

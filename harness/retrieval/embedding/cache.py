@@ -32,7 +32,7 @@ Counting = Callable[[str, int, str], AbstractContextManager[Callable[[int], None
 _FORMAT = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS model (format INTEGER, digest TEXT PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB, checked INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB, checked INTEGER);
 """
 _ASKED = 500  # keys in one query
 _PATIENCE_SECONDS = 60.0

@@ -164,7 +164,7 @@ def _mend(status: int) -> str:
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return "set OPENAI_API_KEY to a key that it knows"
     if status == HTTPStatus.NOT_FOUND:
-        return "check the address and the model's name: embedding=openai:MODEL@URL"
+        return "check the address and the name of the model: openai:MODEL@URL"
     if status < _FIRST_ERROR:
         return "give the address that it points to"
     return "change what it objects to, or choose another model"

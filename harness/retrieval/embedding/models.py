@@ -20,6 +20,9 @@ MODELS = {
 
 DEFAULT = "wordllama"
 
+OUTSIDE = frozenset({"openai", "npy"})
+"""Those that cannot embed any text at will: it costs money and leaves the machine, or there is no vector of it."""
+
 _TAKES_NO_ARGUMENT = frozenset({"wordllama", "minilm", "multilingual"})
 
 

@@ -318,7 +318,7 @@ def test_refusals_are_not_asked_again(server, status):
     assert f"it answers {status}" in problem.what
     assert status == 204 or "that will not do" in problem.what
     assert (len(server.asked), slept) == (1, [])
-    hint = {401: "OPENAI_API_KEY", 403: "OPENAI_API_KEY", 404: "model's name"}
+    hint = {401: "OPENAI_API_KEY", 403: "OPENAI_API_KEY", 404: "name of the model"}
     assert hint.get(status, "") in problem.fix
 
 
