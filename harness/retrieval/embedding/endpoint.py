@@ -2,7 +2,8 @@
 
 ``URL`` is what stands before ``/embeddings``, such as ``http://localhost:8000/v1``; without one ``OPENAI_BASE_URL``
 says it, and else OpenAI's own is meant. The key is read from ``OPENAI_API_KEY``, needs not be set where the server
-wants none, and is written nowhere.
+wants none, and is written nowhere. It is sent to the address that the environment says, and to OpenAI where that says
+none: an address in a name may come from somebody else's document, which is no reason to hand them a key.
 
 What the digest promises is the name of a model at an address, and no more: nobody outside can see the weights. A
 probe's vector is not in it, because hosted models answer one text with vectors that differ in the fourth digit, so
@@ -162,8 +163,13 @@ def load(argument: str) -> Endpoint:
     if parts.username or parts.password or parts.query or parts.fragment:
         what = "the address of the endpoint holds more than a place: a user, a password or a query"
         raise UsageProblem(what, where=where, allowed=_ALLOWED, fix=f"give the key in {KEY}")
-    address = given.rstrip("/").removesuffix("/embeddings")
-    return Endpoint(match["model"], address, os.environ.get(KEY, "").strip())
+    address, home = _before_embeddings(given), _before_embeddings(os.environ.get(URL) or _OPENAI)
+    key = os.environ.get(KEY, "").strip() if address.lower() == home.lower() else ""
+    return Endpoint(match["model"], address, key)
+
+
+def _before_embeddings(url: str) -> str:
+    return url.rstrip("/").removesuffix("/embeddings")
 
 
 def _vectors(answer: Any, count: int) -> NDArray[np.float64]:

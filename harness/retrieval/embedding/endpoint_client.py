@@ -162,7 +162,7 @@ class Client:
 
 def _mend(status: int) -> str:
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return "set OPENAI_API_KEY to a key that it knows"
+        return "set OPENAI_API_KEY to a key that it knows, and OPENAI_BASE_URL to where it may go if that is not OpenAI"
     if status == HTTPStatus.NOT_FOUND:
         return "check the address and the name of the model: openai:MODEL@URL"
     if status < _FIRST_ERROR:

@@ -553,13 +553,25 @@ def test_the_key_is_never_shown(server, status, shape, before):
 def test_the_key_is_in_no_file_digest_or_name(server, monkeypatch):
     """What is written and recorded is the same with a key as without one."""
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    model = load(f"toy@{server.url}")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    model = load("toy")
     embedded(model, ["a"], "document")
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
     assert (model.name, model.digest) == ("openai:toy", endpoint(server).digest)
     kept = [path for path in cache_folder().rglob("*") if path.is_file()]
     assert len(kept) >= 2
     assert not any(KEY.encode() in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize(
+    ("home", "sent"), [("{url}", True), ("{url}/embeddings", True), ("", False), ("http://other/v1", False)]
+)
+def test_the_key_goes_where_the_environment_says_only(server, monkeypatch, home, sent):
+    """An address in a name, which may be another person's, gets it only if OPENAI_BASE_URL says the same."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", home.format(url=server.url))
+    load(f"toy@{server.url}/").embed(["a"])
+    assert [headers.get("authorization") for headers in server.headers] == [f"Bearer {KEY}" if sent else None] * 2
 
 
 @pytest.mark.parametrize("key", ["two words", "line\nend", "clé", "\x00"])
