@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import socket
 import time
@@ -23,6 +24,8 @@ from harness.errors import EnvironmentProblem
 
 TEMPORARY = ".tmp-"
 """How the names of unfinished files begin; whoever finds one may ignore it."""
+
+_OURS = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{8}}-[0-9]+-[0-9a-f]+")  # machine, process, chance
 
 LOCK_WAIT_SECONDS = 30.0
 _ABANDONED_SECONDS = 3600.0  # no write takes that long, whatever machine it is made on
@@ -106,7 +109,8 @@ def try_writing(folder: Path) -> None:
 def sweep(folder: Path) -> None:
     """Remove what killed writers left in ``folder``; what somebody may still be writing stays."""
     for leftover in folder.glob(f"{TEMPORARY}*"):
-        if _is_abandoned(leftover):
+        # the folder may be anybody's, with unfinished files of other programs
+        if _OURS.fullmatch(leftover.name) and _is_abandoned(leftover):
             _discard(leftover)
 
 

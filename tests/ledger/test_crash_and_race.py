@@ -189,3 +189,20 @@ def test_what_another_machine_is_writing_is_left_alone(tmp_path, monkeypatch):
     os.utime(theirs, (time.time() - 7200,) * 2)
     durable.sweep(tmp_path)
     assert not theirs.exists()
+
+
+def test_unfinished_files_of_other_programs_are_left_alone(tmp_path):
+    """A folder may be anybody's: only names that this program makes are ever removed, however old."""
+    names = [
+        ".tmp-notes",
+        ".tmp-12",
+        ".tmp-0a1b2c3d",
+        ".tmp-0a1b2c3d-12",
+        ".tmp-0a1b2c3d-12-zz",
+        ".tmp-0a1b2c3d-12-0a.x",
+    ]
+    for name in names:
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time.time() - 7200,) * 2)
+    durable.try_writing(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)

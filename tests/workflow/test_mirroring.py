@@ -201,11 +201,12 @@ def test_what_a_crashed_writer_left_is_removed_when_it_is_old(workspace: Workspa
     """A young one may be another process's that is still writing."""
     folder = workspace.runs / "outbox"
     folder.mkdir(exist_ok=True)
-    for name in (".tmp-old", ".tmp-young"):
+    old, young = ".tmp-00000000-1-0a", ".tmp-00000000-1-0b"  # of another machine
+    for name in (old, young):
         (folder / name).write_text("half a rec")
-    os.utime(folder / ".tmp-old", (time.time() - 7200,) * 2)
+    os.utime(folder / old, (time.time() - 7200,) * 2)
     send(workspace, [])
-    assert [path.name for path in outbox(workspace.root)] == [".tmp-young"]
+    assert [path.name for path in outbox(workspace.root)] == [young]
 
 
 def test_a_workspace_that_is_moved_while_something_waits(
