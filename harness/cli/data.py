@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.cli import data_import
+from harness.cli import data_fetch, data_import
 from harness.cli.console import Console, table
 from harness.cli.parsing import Commands, command, group
 
@@ -16,7 +16,8 @@ def add(commands: Commands) -> None:
     place = parser.add_mutually_exclusive_group()
     place.add_argument("folder", nargs="?", help="the folder (default: here)")
     place.add_argument("--workspace", metavar="DIR", help="the same, as other commands call it")
-    data = group(commands, "data", "import and list benchmarks")
+    data = group(commands, "data", "download, import and list benchmarks")
+    data_fetch.add(data)
     data_import.add(data)
     summary = "write corpus and questions, without labels, for a system of another make"
     export = command(data, "export", run_export, summary, exits=(3,))
@@ -32,7 +33,7 @@ def run_init(options: argparse.Namespace, console: Console) -> int:
     workspace, made = init_workspace(Path(options.folder) if options.folder else options.workspace)
     names = [path.name for path in made]
     lines = [f"workspace {workspace.root.resolve()}", f"made: {', '.join(names) or 'nothing, it was all there'}"]
-    lines += ["next: harness data import locomo FILE, or harness data import synthetic"]
+    lines += ["next: harness data fetch locomo, or harness data import synthetic"]
     console.result({"workspace": str(workspace.root.resolve()), "made": names}, lines)
     return 0
 
@@ -72,5 +73,8 @@ def run_list(options: argparse.Namespace, console: Console) -> int:
         for m in manifests
     ]  # fmt: skip
     lines = table(["name", "variant", "dev", "held out", "digest"], rows, text_columns=2)
-    console.result(manifests, lines if rows else ["no benchmark here yet: harness data import locomo FILE"])
+    console.result(
+        manifests,
+        lines if rows else ["no benchmark here yet: harness data fetch locomo, then harness data import locomo FILE"],
+    )
     return 0
