@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,18 +11,12 @@ from harness.benchmarks.build import CONFIDENCE_DISTILLED, CONFIDENCE_SUMMARY, B
 from harness.benchmarks.columns import Benchmark
 from harness.benchmarks.locomo_evidence import image_dependent, published_evidence, repaired_evidence
 from harness.benchmarks.locomo_records import EXPECTED, conversations, fact_parts, gold, sessions
-from harness.benchmarks.source import canonical_sha256, need, read_json
+from harness.benchmarks.locomo_variants import variant
+from harness.benchmarks.source import need, read_json
 from harness.errors import UsageProblem
 
 # Several public harnesses swap these names; the numbers are the file's own.
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-
-KNOWN_CANONICAL = {
-    "93808652e5318eaf79a966a7aa3fe50f14eaee22fd0991f7212596600351dc05": "snap-research/locomo@3eb6f2c",
-}
-KNOWN_RAW = {
-    "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4": "snap-research/locomo@3eb6f2c",
-}
 
 
 def import_locomo(
@@ -46,7 +39,7 @@ def import_locomo(
     """
     value, raw = read_json(path, EXPECTED)
     records = conversations(value, str(path))
-    source = _variant(value, raw, str(path), allow_unknown)
+    source = variant(value, raw, str(path), allow_unknown=allow_unknown)
     builder = Builder(name)
     for record, conversation in records:
         _import_conversation(builder, record, conversation, conversation["sample_id"] in dev)
@@ -58,29 +51,6 @@ def import_locomo(
         what = "every conversation is for development: nothing is held out"
         raise UsageProblem(what, where=str(path), allowed="at least one held-out conversation", fix="fewer --dev")
     return builder.finish(source)
-
-
-def _variant(value: Any, raw: bytes, where: str, allow_unknown: bool) -> dict[str, Any]:
-    raw_digest, canonical = hashlib.sha256(raw).hexdigest(), canonical_sha256(value)
-    variant = KNOWN_CANONICAL.get(canonical)
-    if variant and raw_digest not in KNOWN_RAW:
-        variant += " (same content, other bytes)"
-    if not variant and not allow_unknown:
-        raise UsageProblem(
-            f"an unknown variant of LoCoMo (canonical sha256 {canonical[:12]}…): its figures would not "
-            "compare with published ones",
-            where=where,
-            allowed=", ".join(f"{name} (canonical sha256 {key[:12]}…)" for key, name in KNOWN_CANONICAL.items()),
-            fix="fetch the original file, or say --allow-unknown to import this one as it is",
-        )
-    return {
-        "format": "locomo",
-        "variant": variant or "unknown",
-        "sha256": raw_digest,
-        "canonical_sha256": canonical,
-        "bytes": len(raw),
-        "license": "CC BY-NC 4.0" if variant else "unknown",
-    }
 
 
 def _import_conversation(builder: Builder, where: str, item: dict[str, Any], dev: bool) -> None:

@@ -10,7 +10,7 @@ from harness.benchmarks.build import Builder
 from harness.benchmarks.source import need
 from harness.errors import UsageProblem
 
-EXPECTED = "the LoCoMo file locomo10.json"
+EXPECTED = "the LoCoMo file locomo10.json, which harness data fetch locomo downloads"
 
 MEND = "mend the record in the file"
 

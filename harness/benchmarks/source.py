@@ -10,6 +10,8 @@ from typing import Any
 
 from harness.errors import EnvironmentProblem, HarnessError, UsageProblem
 
+_ZIP = b"PK\x03\x04"
+
 
 def read_json(path: Path, expected: str) -> tuple[Any, bytes]:
     """Parse a JSON file.
@@ -22,13 +24,15 @@ def read_json(path: Path, expected: str) -> tuple[Any, bytes]:
         The parsed value and the file's bytes.
 
     Raises:
-        UsageProblem: missing, a folder, empty, cut off, not UTF-8, not JSON, or with a key twice.
+        UsageProblem: missing, a folder, empty, a zip archive, cut off, not UTF-8, not JSON, or with a key twice.
         EnvironmentProblem: not readable.
     """
     try:
         raw = path.read_bytes()
         if not raw.strip():
             raise UsageProblem("the file is empty", where=str(path), allowed=expected, fix=_give(expected))
+        if raw.startswith(_ZIP):
+            raise UsageProblem("this is a zip archive", where=str(path), allowed=expected, fix=_give(expected))
         value = decoder().decode(raw.decode("utf-8-sig"))
         refuse_what_is_no_text(value)
         return value, raw

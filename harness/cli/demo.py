@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
                 f"  cd {shlex.quote(str(root))}",
                 f"  {name} verify {identifier}",
                 f"  {name} versions in-force",
-                f"  {name} data import locomo FILE   # then the same way on real data: see the README's tour",
+                f"  {name} data fetch locomo   # then the same way on real data: see the README's tour",
             ],
         )
     return 0

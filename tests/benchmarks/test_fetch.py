@@ -18,7 +18,7 @@ import pytest
 
 from harness.benchmarks.download import Patience, Published, on_this_machine
 from harness.benchmarks.fetch import LOCOMO, Fetched, fetch, place
-from harness.benchmarks.locomo import KNOWN_CANONICAL, KNOWN_RAW
+from harness.benchmarks.locomo_variants import KNOWN_CANONICAL, KNOWN_RAW
 from harness.errors import EnvironmentProblem, HarnessError, IntegrityProblem, UsageProblem
 
 CONTENT = b'[{"sample_id": "conv-1"}]\n' * 9000  # several pieces

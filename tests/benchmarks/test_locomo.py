@@ -192,8 +192,10 @@ def test_a_fact_is_its_bare_text(tiny: Benchmark) -> None:
 
 def test_an_unknown_variant_needs_permission(tiny_locomo: Path, tiny: Benchmark) -> None:
     """A file of unknown content is refused unless allowed, and then named unknown."""
-    with pytest.raises(UsageProblem, match="unknown variant"):
+    with pytest.raises(UsageProblem, match="unknown variant") as caught:
         import_locomo(tiny_locomo)
+    assert "harness data fetch locomo" in caught.value.fix
+    assert "--allow-unknown" in caught.value.fix
     assert tiny.source["variant"] == "unknown"
     assert tiny.source["license"] == "unknown"
 

@@ -23,6 +23,7 @@ FILES: dict[str, tuple[bytes | None, str]] = {
     "blank": (b" \n", "the file is empty"),
     "truncated": (json.dumps(LONGMEMEVAL).encode()[:-20], "cut off"),
     "not-json": (b"sample_id: conv-26\n", "not valid JSON"),
+    "zip": (b"PK\x03\x04\x14\x00", "zip archive"),
     "not-utf8": (b'["\xff\xfe"]', "not UTF-8"),
     "number": (b"12", ""),
     "object": (b'{"conversation": {}}', ""),
