@@ -51,9 +51,10 @@ class Builder:
         self.partitions.append(name)
         return len(self.partitions) - 1
 
-    def note(self, record: str, fault: str, action: str) -> None:
-        """Add a line to the repair report."""
-        self.repairs.append(Repair(record, fault, action))
+    def note(self, record: str, fault: str, action: str, count: int = 1) -> None:
+        """Add a line to the repair report; one that stands for nothing is left out."""
+        if count:
+            self.repairs.append(Repair(record, fault, action, count))
 
     def add_chunk(
         self,

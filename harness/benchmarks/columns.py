@@ -211,11 +211,12 @@ class Labels:
 
 @dataclass(frozen=True)
 class Repair:
-    """One thing that an importer found and what it did about it."""
+    """One thing that an importer found and what it did about it; ``count`` times, where one line stands for many."""
 
     record: str
     fault: str
     action: str
+    count: int = 1
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,9 @@ def _write_files(benchmark: Benchmark, manifest: Mapping[str, Any], folder: Path
 
 def _manifest(benchmark: Benchmark) -> dict[str, Any]:
     layers = Counter(LAYERS[code] for code in benchmark.corpus.layer.tolist())
-    faults = Counter(repair.fault for repair in benchmark.repairs)
+    faults: Counter[str] = Counter()
+    for repair in benchmark.repairs:
+        faults[repair.fault] += repair.count
     return {
         "format": 1,
         "name": benchmark.name,

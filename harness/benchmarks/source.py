@@ -126,6 +126,21 @@ def canonical_sha256(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def need_id(value: Any, where: str, what: str) -> str:
+    """Return ``value`` if it is an id that a TREC file can hold, exactly as it is, else raise an error that says why.
+
+    A JSON number is refused: 7, 7.0 and 007 are three ids and one number, and judgments name ids.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        said, fix = f"{what} is the number {value}", f'write the id in quotation marks, such as "{value}"'
+        raise UsageProblem(said, where=where, allowed="text, since 7, 7.0 and 007 are different ids", fix=fix)
+    identifier: str = need(value, str, where, what)
+    if identifier.split() != [identifier]:
+        said = f"{what} {identifier!r} holds a blank" if identifier.strip() else f"{what} is empty"
+        raise UsageProblem(said, where=where, allowed="an id without blanks, as TREC files hold it", fix="rename it")
+    return identifier
+
+
 def need(value: Any, kind: type | tuple[type, ...], where: str, what: str) -> Any:
     """Return ``value`` if it has the type, else raise an error that names the record."""
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool):

@@ -27,6 +27,15 @@ def draw_dev(clusters: Sequence[str], strata: Sequence[str], wanted: int, where:
     if not 0 < wanted < n:
         what = f"{wanted} of {n} questions for development"
         raise UsageProblem(what, where=where, allowed="at least one, and at least one that is held out", fix="--dev N")
+    chosen = draw(clusters, strata, wanted)
+    if len(chosen) == len(set(clusters)):
+        what = f"{len(chosen)} clusters of questions: nothing is held out"
+        raise UsageProblem(what, where=where, allowed="at least one cluster that is held out", fix="--dev N with less")
+    return chosen
+
+
+def draw(clusters: Sequence[str], strata: Sequence[str], wanted: int) -> frozenset[str]:
+    """Draw clusters with ``wanted`` questions or a few more, as `draw_dev` does; all of them, if need be."""
     stratum: dict[str, str] = {}
     members: dict[str, Counter[str]] = defaultdict(Counter)
     for cluster, name in zip(clusters, strata, strict=True):
@@ -42,9 +51,6 @@ def draw_dev(clusters: Sequence[str], strata: Sequence[str], wanted: int, where:
             if stratum[cluster] == name and cluster not in chosen:
                 chosen.add(cluster)
                 have += members[cluster]
-    if len(chosen) == len(stratum):
-        what = f"{len(stratum)} clusters of questions: nothing is held out"
-        raise UsageProblem(what, where=where, allowed="at least one cluster that is held out", fix="--dev N with less")
     return frozenset(chosen)
 
 

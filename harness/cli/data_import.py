@@ -21,6 +21,8 @@ def add(commands: Commands) -> None:
     )
     _add_locomo(kinds)
     _add_longmemeval(kinds)
+    _add_beir(kinds)
+    _add_trec(kinds)
     _add(kinds, "synthetic", run_synthetic, "import the synthetic benchmark that ships along")
 
 
@@ -53,6 +55,41 @@ def _add_longmemeval(kinds: Commands) -> None:
     parser.add_argument("--dev", type=int, metavar="N", help="questions for development (default: 50, or a tenth)")
 
 
+def _add_beir(kinds: Commands) -> None:
+    parser = _add(kinds, "beir", run_beir, "import a BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
+    parser.add_argument("folder", type=Path, help="the unpacked data set, such as scifact")
+    parser.add_argument(
+        "--test-split", default="test", metavar="SPLIT", help="the split whose questions are held out (default: test)"
+    )
+    parser.add_argument(
+        "--dev-split",
+        metavar="SPLIT",
+        help="the split for development, or the test split, to draw from it (default: dev, else train, else drawn)",
+    )
+    _add_judged(parser, "the whole split, or a fifth of the test split")
+
+
+def _add_trec(kinds: Commands) -> None:
+    parser = _add(kinds, "trec", run_trec, "import documents, topics and TREC qrels, each from a file")
+    form = "JSON lines (.jsonl), or id, tab, text (.tsv)"
+    parser.add_argument("--corpus", type=Path, required=True, metavar="FILE", help=f"documents: {form}")
+    parser.add_argument("--topics", type=Path, required=True, metavar="FILE", help=f"questions: {form}")
+    parser.add_argument("--qrels", type=Path, required=True, metavar="FILE", help="judgments; these are held out")
+    parser.add_argument("--dev-qrels", type=Path, metavar="FILE", help="judgments of the questions for development")
+    _add_judged(parser, "all of --dev-qrels, or a fifth of --qrels")
+
+
+def _add_judged(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument("--dev", type=int, metavar="N", help=f"questions for development (default: {default})")
+    parser.add_argument(
+        "--clusters",
+        default="question",
+        metavar="FILE|prefix",
+        help="what questions share: a file of question, tab, cluster, or the id up to its last slash "
+        "(default: nothing)",
+    )
+
+
 def run_locomo(options: argparse.Namespace, console: Console) -> int:
     """Import LoCoMo."""
     from harness.benchmarks.locomo import import_locomo
@@ -78,6 +115,29 @@ def run_longmemeval(options: argparse.Namespace, console: Console) -> int:
     return _save(workspace, benchmark, console, options.file, partitions="haystacks")
 
 
+def run_beir(options: argparse.Namespace, console: Console) -> int:
+    """Import a BEIR folder."""
+    from harness.benchmarks.beir import import_beir, judgments_path
+
+    workspace = _begin(options, console)
+    benchmark = import_beir(
+        options.folder, name=options.name, test_split=options.test_split, dev_split=options.dev_split,
+        dev=options.dev, clusters=options.clusters,
+    )  # fmt: skip
+    # dev work may open the corpus and the questions again, and never these judgments
+    return _save(workspace, benchmark, console, judgments_path(options.folder, options.test_split), partitions="store")
+
+
+def run_trec(options: argparse.Namespace, console: Console) -> int:
+    """Import documents, topics and qrels."""
+    from harness.benchmarks.trec import Files, import_trec
+
+    workspace = _begin(options, console)
+    files = Files(options.corpus, options.topics, options.qrels, options.dev_qrels)
+    benchmark = import_trec(files, name=options.name, dev=options.dev, clusters=options.clusters)
+    return _save(workspace, benchmark, console, options.qrels, partitions="store")
+
+
 def run_synthetic(options: argparse.Namespace, console: Console) -> int:
     """Import the synthetic benchmark."""
     from harness.benchmarks.synthetic import import_synthetic
@@ -91,8 +151,9 @@ def _begin(options: argparse.Namespace, console: Console) -> Workspace:
 
     workspace = open_workspace(options.workspace)
     check_identifier(options.name)
-    if "file" in options:
-        console.progress(f"reading {options.file}")
+    read = next((getattr(options, name) for name in ("file", "folder", "corpus") if name in options), None)
+    if read is not None:
+        console.progress(f"reading {read}")
     return workspace
 
 
@@ -129,5 +190,7 @@ def _save(
 
 
 def _next(manifest: dict[str, Any]) -> str:
-    name = "" if manifest["name"] in {"locomo", "synthetic"} else f" benchmark={manifest['name']}"
+    # conf/benchmark/ has a file for each format with a name of its own
+    group = "benchmark" if manifest["name"] == "longmemeval" else "benchmark.name"
+    name = "" if manifest["name"] in {"locomo", "synthetic"} else f" {group}={manifest['name']}"
     return f"next: harness dev --retrieval-version bm25 'retrieval.layers=[raw]'{name}"
