@@ -47,6 +47,8 @@ def dev_result(config: DevConfig, library: Library, measured: dict[str, Measured
 def interval_words(questions: Questions) -> str:
     """What the intervals of a dev table are intervals of."""
     clusters = len(set(questions.clusters))
+    if clusters == len(questions) > 1:
+        return "per question, each on its own; says nothing about questions of another kind"
     where = "one conversation" if clusters == 1 else f"{clusters} conversations"
     return f"per question, within {where}; says nothing about other conversations"
 
