@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,6 +83,12 @@ class Builder:
         position = self.add_chunk(identifier, text, layer=layer, confidence=confidence, **rest)
         self.add_edge(position, position, DISTILLED, "import", confidence)
         return position
+
+    def set_sources(self, sources: Mapping[str, Sequence[str]]) -> None:
+        """Say which chunks these were written from, by id; all of them are there."""
+        for identifier, ids in sources.items():
+            place = self.positions[identifier]
+            self.chunks[place] = (*self.chunks[place][:-1], tuple(self.positions[one] for one in ids))
 
     def add_edge(self, source: int, target: int, relation: str, discovered_by: str, confidence: float) -> None:
         """Add a directed edge between two corpus positions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +39,16 @@ class Seen:
         self.bytes += len(data)
 
 
-def read_lines(path: Path, expected: str, seen: Seen | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_lines(
+    path: Path, expected: str, seen: Seen | None = None, refused: Callable[[UsageProblem], None] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON object of each line that is not blank, with the line's number, from 1.
 
     Args:
         path: the file; lines end with a newline, with or without a carriage return before it, and with nothing else.
         expected: what the file should be, for messages ("corpus.jsonl of a BEIR folder").
         seen: counts what was read, for whoever needs the file's digest.
+        refused: told of a line that is no JSON object, which is then passed over; without it the first one raises.
 
     Raises:
         UsageProblem: missing, a folder, without a line, not UTF-8, or a line that is not one JSON object, is cut off,
@@ -59,11 +62,13 @@ def read_lines(path: Path, expected: str, seen: Seen | None = None) -> Iterator[
             value = parser.decode(text.rstrip("\r\n"))
             if "\\u" in text:  # half of a pair can only come from an escape
                 refuse_what_is_no_text(value)
-        except (ValueError, RecursionError) as error:
-            raise _problem(error, path, number, expected, whole=text.endswith("\n")) from None
-        if not isinstance(value, dict):
             need(value, dict, where, "the line")
-        yield number, value
+        except UsageProblem as problem:
+            _tell(problem, refused)
+        except (ValueError, RecursionError) as error:
+            _tell(_problem(error, path, number, expected, whole=text.endswith("\n")), refused)
+        else:
+            yield number, value
 
 
 def text_lines(path: Path, expected: str, seen: Seen | None = None) -> Iterator[tuple[int, str]]:
@@ -94,6 +99,12 @@ def text_lines(path: Path, expected: str, seen: Seen | None = None) -> Iterator[
         raise _problem(error, path, number, expected, whole=False) from None
     if empty:
         raise UsageProblem("the file is empty", where=str(path), allowed=expected, fix=f"give the path of {expected}")
+
+
+def _tell(problem: HarnessError, refused: Callable[[UsageProblem], None] | None) -> None:
+    if refused is None or not isinstance(problem, UsageProblem):
+        raise problem from None
+    refused(problem)
 
 
 def _problem(error: Exception, path: Path, number: int, expected: str, *, whole: bool) -> HarnessError:

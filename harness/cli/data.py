@@ -23,6 +23,10 @@ def add(commands: Commands) -> None:
     export = command(data, "export", run_export, summary, exits=(3,))
     export.add_argument("name", help="the benchmark")
     export.add_argument("folder", type=Path, help="a folder, made if it is not there")
+    summary = "check data of your own before it is imported; changes nothing"
+    check = command(data, "check", run_check, summary, in_workspace=False)
+    check.add_argument("folder", type=Path, help="a folder of corpus.jsonl and questions.jsonl")
+    data_import.add_renamed(check)
     command(data, "list", run_list, "list the benchmarks of this workspace", exits=(3,))
 
 
@@ -58,6 +62,26 @@ def run_export(options: argparse.Namespace, console: Console) -> int:
     ]
     console.result({"folder": str(options.folder), "documents": documents, "questions": questions}, lines)
     return 0
+
+
+def run_check(options: argparse.Namespace, console: Console) -> int:
+    """Name every fault of a data set of one's own, with its mend."""
+    from dataclasses import asdict
+
+    from harness.benchmarks.jsonl import read_data_set
+    from harness.errors import UsageProblem
+
+    console.progress(f"reading {options.folder}")
+    data = read_data_set(options.folder, data_import.renamed(options))
+    faults = data.findings.faults
+    observed = data.observations()
+    lines = [f"{fault.where}: {fault.what}\n  fix: {fault.mend}" for fault in faults]
+    sizes = f"{len(data.all_chunks())} chunks in {len(data.chunks)} partitions, {len(data.questions)} questions"
+    lines += [f"worth knowing: {one}" for one in observed]
+    lines += [f"{sizes}, {len(data.edges)} edges; " + (f"{len(faults)} faults" if faults else "no fault")]
+    lines += [] if faults else ["", f"next: harness data import jsonl {options.folder}"]
+    console.result({"faults": [asdict(fault) for fault in faults], "worth_knowing": observed}, lines)
+    return UsageProblem.exit_code if faults else 0
 
 
 def run_list(options: argparse.Namespace, console: Console) -> int:

@@ -21,6 +21,7 @@ def add(commands: Commands) -> None:
     )
     _add_locomo(kinds)
     _add_longmemeval(kinds)
+    _add_jsonl(kinds)
     _add_beir(kinds)
     _add_trec(kinds)
     _add(kinds, "synthetic", run_synthetic, "import the synthetic benchmark that ships along")
@@ -53,6 +54,26 @@ def _add_longmemeval(kinds: Commands) -> None:
         "--turns", choices=("all", "user"), default="all", help="whose turns are in the store (default: all)"
     )
     parser.add_argument("--dev", type=int, metavar="N", help="questions for development (default: 50, or a tenth)")
+
+
+def _add_jsonl(kinds: Commands) -> None:
+    parser = _add(kinds, "jsonl", run_jsonl, "import data of your own: corpus.jsonl, questions.jsonl, edges.jsonl")
+    parser.add_argument("folder", type=Path, help="the folder; harness data check names every fault in it")
+    parser.add_argument(
+        "--dev", type=int, metavar="N", help="questions for development, where no line names a split (default: a fifth)"
+    )
+    add_renamed(parser)
+
+
+def add_renamed(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what the user's own lines call a field."""
+    for name in ("partition", "split", "cluster"):
+        parser.add_argument(f"--{name}", metavar="FIELD", help=f"the field that holds the {name} (default: {name})")
+
+
+def renamed(options: argparse.Namespace) -> dict[str, str]:
+    """Field → what the lines call it, for those that have another name."""
+    return {name: given for name in ("partition", "split", "cluster") if (given := getattr(options, name))}
 
 
 def _add_beir(kinds: Commands) -> None:
@@ -113,6 +134,15 @@ def run_longmemeval(options: argparse.Namespace, console: Console) -> int:
         options.file, name=options.name, unit=options.unit, turns=options.turns, dev=options.dev
     )
     return _save(workspace, benchmark, console, options.file, partitions="haystacks")
+
+
+def run_jsonl(options: argparse.Namespace, console: Console) -> int:
+    """Import data of one's own."""
+    from harness.benchmarks.jsonl import QUESTIONS, import_jsonl
+
+    workspace = _begin(options, console)
+    benchmark = import_jsonl(options.folder, name=options.name, renamed=renamed(options), dev=options.dev)
+    return _save(workspace, benchmark, console, options.folder / QUESTIONS, partitions="partitions")
 
 
 def run_beir(options: argparse.Namespace, console: Console) -> int:

@@ -112,3 +112,23 @@ def test_a_folder_that_cannot_be_written_is_named(ready: Any, refused: Any, tmp_
     (tmp_path / "file").write_text("")
     refused(ready, 4, "data", "export", "synthetic", str(tmp_path / "file"), says=("file",))
     refused(ready, 2, "data", "export", "locomo11", str(tmp_path / "x"), says=("locomo11",))
+
+
+def test_own_data_is_checked_and_imported(ready: Any, tmp_path: Any) -> None:
+    """The check needs no workspace, names faults with exit code 2, and the import of a sound folder is tried on dev."""
+    import shutil
+    from pathlib import Path
+
+    mine = shutil.copytree(Path(__file__).parents[2] / "examples/own-data", tmp_path / "mine")
+    done = ready.process("data", "check", str(mine))
+    assert (done.code, done.out.splitlines()[-3:]) == (
+        0, ["8 chunks in 2 partitions, 4 questions, 3 edges; no fault", "", f"next: harness data import jsonl {mine}"],
+    )  # fmt: skip
+    assert ready.run("data", "import", "jsonl", str(mine), "--name", "mine").code == 0
+    done = ready.run("dev", "--retrieval-version", "rrf", "benchmark.name=mine", "k=2")
+    assert done.code == 0, done.err
+    with (mine / "corpus.jsonl").open("a") as handle:
+        handle.write('{"id": 7}\n')
+    done = ready.process("data", "check", str(mine), "--json")
+    assert done.code == 2
+    assert [fault["where"].rpartition("/")[2] for fault in done.json["faults"]] == ["corpus.jsonl:9"] * 2
