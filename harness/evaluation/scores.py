@@ -96,25 +96,36 @@ class Hits:
     chunk: NDArray[np.int64]
 
 
-def hits_of(ranking: Ranking, credit: Groups, evidence: Groups) -> Hits:
+def hits_of(ranking: Ranking, credit: Groups, evidence: Groups, k: int | None = None) -> Hits:
     """Which documents are credited with which evidence.
 
     Args:
         ranking: documents by question.
         credit: document position → chunks that it earns credit for.
         evidence: question → chunks, aligned with the ranking.
+        k: only the first k documents of every question; all by default.
     """
+    lengths = np.diff(ranking.offsets) if k is None else np.minimum(np.diff(ranking.offsets), k)
+    places = _spans(ranking.offsets[:-1], lengths)
+    positions = ranking.positions[places]
+    sizes = credit.counts()[positions]
+    # one number for question and chunk, so that one search settles both
     n_chunks = 1 + int(max(credit.values.max(initial=0), evidence.values.max(initial=0)))
-    lengths = np.diff(ranking.offsets)
-    owner = np.repeat(np.arange(len(ranking)), lengths)
-    rank = np.arange(len(owner)) - np.repeat(ranking.offsets[:-1], lengths)
-    begin, size = credit.offsets[ranking.positions], credit.counts()[ranking.positions]
-    ends = np.cumsum(size)
-    inner = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begin - (ends - size), size)
-    retrieved = np.repeat(owner, size) * n_chunks + credit.values[inner]
-    wanted = np.repeat(np.arange(len(evidence)), evidence.counts()) * n_chunks + evidence.values
-    hit = np.isin(retrieved, wanted)
-    return Hits(retrieved[hit] // n_chunks, np.repeat(rank, size)[hit], retrieved[hit] % n_chunks)
+    firsts = np.arange(len(ranking)) * n_chunks
+    credited = np.repeat(np.repeat(firsts, lengths), sizes)
+    credited += credit.values[_spans(credit.offsets[positions], sizes)]
+    wanted = np.sort(np.repeat(firsts, evidence.counts()) + evidence.values)
+    # -1 equals no number: it stands where the search ends behind the last
+    hit = np.flatnonzero(np.append(wanted, -1)[np.searchsorted(wanted, credited)] == credited)
+    question, chunk = np.divmod(credited[hit], n_chunks)
+    return Hits(question, np.repeat(places, sizes)[hit] - ranking.offsets[question], chunk)
+
+
+def _spans(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers from ``begins[i]`` to ``begins[i] + lengths[i] - 1``, for one i after the other, int64."""
+    numbers = np.repeat(begins + lengths - np.cumsum(lengths), lengths)
+    numbers += np.arange(len(numbers))
+    return numbers
 
 
 def find_evidence(hits: Hits, total: NDArray[np.int64]) -> Found:
@@ -226,6 +237,8 @@ def score(ranking: Ranking, labels: Labels, credit: Credit, measures: Sequence[M
         UsageProblem: question sets differ, or the ranking is too shallow for a measure.
     """
     check_same_questions(ranking.questions, labels.ids)
+    # what stands below the deepest cut-off earns nothing under any measure
+    deepest = max((measure.k for measure in measures), default=0)
     cache: dict[tuple[str, str], Found] = {}
     values: dict[Measure, FloatArray] = {}
     unavailable: dict[Measure, dict[str, str]] = {}
@@ -237,7 +250,7 @@ def score(ranking: Ranking, labels: Labels, credit: Credit, measures: Sequence[M
         key = (measure.credit, measure.evidence)
         if key not in cache:
             evidence, total = evidence_under(labels, measure)
-            cache[key] = find_evidence(hits_of(ranking, credit.under(measure.credit), evidence), total)
+            cache[key] = find_evidence(hits_of(ranking, credit.under(measure.credit), evidence, deepest), total)
         found = cache[key]
         value = FORMULAS[measure.name](found, measure.k)
         value[found.total == 0] = np.nan if measure.empty == "skip" else float(measure.empty)
