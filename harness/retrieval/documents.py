@@ -106,10 +106,17 @@ def build_documents(
         corpus, edges, read_model=read_model, layers=layers, tie_rule=tie_rule, partitions=partitions
     )
     render, tokenize = TEMPLATES[template], TOKENIZERS[tokenizer]
+    # equal tokens are one object: else the tokens of a large store take gigabytes
+    known: dict[str, str] = {}
+
+    def tokens_of(chunk: int) -> list[str]:
+        found = tokenize(render(corpus, chunk))
+        return list(map(known.setdefault, found, found))
+
     if read_model == "chunk":
-        return Documents(positions, partition, [tokenize(render(corpus, p)) for p in positions.tolist()])
+        return Documents(positions, partition, [tokens_of(p) for p in positions.tolist()])
     ends = list(zip(edges.source[positions].tolist(), edges.target[positions].tolist(), strict=True))
-    tokens = {p: tokenize(render(corpus, p)) for p in {end for pair in ends for end in pair}}
+    tokens = {p: tokens_of(p) for p in {end for pair in ends for end in pair}}
     return Documents(positions, partition, [tokens[source] + tokens[target] for source, target in ends])
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, repeat
+from itertools import chain, count, pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from harness.retrieval.top_k import top_k as top_k  # the reference engine takes
 
 # score cells (questions × documents) held at once: 1 MB of float64, so that a block stays in a processor's cache
 _BLOCK_CELLS = 128_000
+# tokens of the partitions that are indexed together: enough to sort, and little beside the whole of a large store
+_BLOCK_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -159,33 +161,52 @@ def build_index(documents: Documents, *, k1: float, b: float) -> LexicalIndex:
     # a new term gets the next number; map and fromiter keep the loop out of Python's own bytecode
     numbering: defaultdict[str, int] = defaultdict(count().__next__)
     flat = chain.from_iterable(documents.tokens)
-    terms = np.fromiter(map(numbering.__getitem__, flat), dtype=np.int64, count=int(lengths.sum()))
-    vocabulary = dict(numbering)
+    terms = np.fromiter(map(numbering.__getitem__, flat), dtype=np.int32, count=int(lengths.sum()))
+    n_terms = max(1, len(numbering))
     n_partitions = int(documents.partition.max(initial=-1)) + 1
     bounds = np.searchsorted(documents.partition, np.arange(n_partitions + 1)).astype(np.int64)
-    pair, document, frequency = _postings(documents.partition, lengths, terms, max(1, len(vocabulary)))
-    # pairs are sorted already: a new one begins wherever the value changes
-    starts = _run_starts(pair)
-    pairs = pair[starts[:-1]]
-    sizes, counts = np.diff(bounds), np.diff(starts)
+    sizes = np.diff(bounds)
     totals = np.bincount(documents.partition, weights=lengths, minlength=n_partitions)
     average = totals / np.maximum(sizes, 1)
-    idf = inverse_document_frequency(sizes[pairs // max(1, len(vocabulary))], counts)
     # a partition of empty documents has no postings, so that any divisor will do
     discount = k1 * (1 - b + b * lengths / np.where(average > 0, average, 1)[documents.partition])
-    weights = np.repeat(idf, counts) * (frequency * (k1 + 1) / (frequency + discount[document]))
-    place = np.arange(len(documents)) - bounds[documents.partition]
-    return LexicalIndex(documents, vocabulary, pairs, starts, place[document], weights, bounds)
+    # as long as there could be postings; the end that stays unused is never touched and takes no memory
+    places, weights = np.empty(len(terms), np.int64), np.empty(len(terms))
+    n_postings, pairs, counts = 0, [], []
+    for block, within in _blocks(bounds, lengths):
+        pair, document, frequency = _postings(documents.partition[block], lengths[block], terms[within], n_terms)
+        document += block.start
+        # pairs are sorted already: a new one begins wherever the value changes
+        starts = _run_starts(pair)
+        pairs.append(pair[starts[:-1]])
+        counts.append(np.diff(starts))
+        idf = inverse_document_frequency(sizes[pairs[-1] // n_terms], counts[-1])
+        new = slice(n_postings, n_postings + len(document))
+        n_postings = new.stop
+        places[new] = document - bounds[documents.partition[document]]
+        weights[new] = np.repeat(idf, counts[-1]) * (frequency * (k1 + 1) / (frequency + discount[document]))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(counts))])
+    return LexicalIndex(
+        documents, dict(numbering), np.concatenate(pairs), starts, places[:n_postings], weights[:n_postings], bounds
+    )
+
+
+def _blocks(bounds: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterator[tuple[slice, slice]]:
+    """Documents and tokens of whole partitions that are indexed together, one block at least."""
+    tokens = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    firsts = np.unique(tokens[bounds] // _BLOCK_TOKENS, return_index=True)[1]
+    for begin, end in pairwise([*bounds[firsts].tolist(), len(lengths)]):
+        yield slice(begin, end), slice(int(tokens[begin]), int(tokens[end]))
 
 
 def _postings(
-    partition: NDArray[np.int32], lengths: NDArray[np.int64], terms: NDArray[np.int64], n_terms: int
+    partition: NDArray[np.int32], lengths: NDArray[np.int64], terms: NDArray[np.int32], n_terms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Pair, document and frequency of every distinct (document, term), int64, by pair and then by document."""
     n_documents = max(1, len(lengths))
     # one number for partition, term and document, in that order of weight
     keys = np.repeat((partition.astype(np.int64) * n_terms) * n_documents + np.arange(len(lengths)), lengths)
-    keys += terms * n_documents
+    keys += terms.astype(np.int64) * n_documents
     keys.sort()
     starts = _run_starts(keys)
     pair, document = np.divmod(keys[starts[:-1]], n_documents)

@@ -24,6 +24,9 @@ def ascii_words_cjk_bigrams(text: str) -> list[str]:
     A run of other alphanumeric code points of length n > 1 gives its n - 1 pairs, a single one stands alone.
     No stemming; an apostrophe ends a word, so "don't" gives "don" and "t"; digits are words.
     """
+    if text.isascii():
+        # all runs are words, so that the whole text is lower-cased at once; beyond ASCII that could change its length
+        return [word for word in _RUN.findall(text.lower()) if word not in STOP_WORDS]
     tokens: list[str] = []
     for run in _RUN.findall(text):
         if run[0].isascii():

@@ -60,6 +60,13 @@ def test_an_edge_reads_as_one_end_and_then_the_other():
     assert documents.partition.tolist() == [0] * 11 + [1]
 
 
+@pytest.mark.parametrize("read_model", ["chunk", "edge"])
+def test_equal_tokens_are_one_object(read_model):
+    """A word that stands in many documents is in memory once."""
+    words = [word for tokens in build(["raw"], read_model).tokens for word in tokens]
+    assert len({id(word) for word in words}) == len(set(words)) < len(words)
+
+
 def test_a_self_edge_doubles_its_text():
     """The self edge of a distilled item holds the item's tokens twice."""
     documents = build(["distill"], "edge")

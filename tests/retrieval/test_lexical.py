@@ -159,8 +159,10 @@ def test_a_question_alone_is_ranked_as_among_others(given_case):
         assert same(alone, whole.take(place))
 
 
-def test_partitions_of_very_different_size_share_blocks():
-    """Partitions of 1 to 9,000 documents, and one that does not exist, rank as on the reference engine."""
+@pytest.mark.parametrize("tokens", [1, 1_000_000])
+def test_partitions_of_very_different_size_share_blocks(monkeypatch, tokens):
+    """Partitions of 1 to 9,000 documents, indexed one by one or together, rank as on the reference engine."""
+    monkeypatch.setattr(lexical, "_BLOCK_TOKENS", tokens)
     random = np.random.default_rng(3)
     sizes = [9000, 1, 0, 40, 300]
     rows = [tuple(f"w{word}" for word in random.zipf(1.5, 4) if word < 50) for _ in range(sum(sizes))]
@@ -172,12 +174,13 @@ def test_partitions_of_very_different_size_share_blocks():
 
 
 @settings(max_examples=50)
-@given(cases(), st.integers(1, 20))
-def test_the_size_of_blocks_changes_nothing(given_case, cells):
-    """However many score cells are held at once, the ranking is the same."""
+@given(cases(), st.integers(1, 20), st.integers(1, 20))
+def test_the_size_of_blocks_changes_nothing(given_case, cells, tokens):
+    """However many score cells are held and tokens indexed at once, the ranking is the same."""
     whole = given_case.ranked()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lexical, "_BLOCK_CELLS", cells)
+        patch.setattr(lexical, "_BLOCK_TOKENS", tokens)
         assert same(given_case.ranked(), whole)
 
 
