@@ -70,15 +70,27 @@ def _signs(clusters: int) -> NDArray[np.float64]:
 
 def cluster_bootstrap(batch: Batch, threshold: float, alpha: float, rho: float) -> Decisions:  # noqa: ARG001
     """Clusters drawn with replacement 999 times; the α-quantile of the means (Efron's percentile bound)."""
-    sizes, weights = batch.sizes, _weights(len(batch.sizes))
-    means = (batch.sums @ weights) / (sizes @ weights)
+    means = bootstrap_means(batch.sums, batch.sizes, _weights(len(batch.sizes)))
     return np.asarray((means <= threshold).mean(axis=1) < alpha)
+
+
+def bootstrap_means(
+    sums: NDArray[np.float64], sizes: NDArray[np.int64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Means of every resample, float64 (n_comparisons, n_resamples), from how often it holds each cluster."""
+    means: NDArray[np.float64] = (sums @ weights) / (sizes @ weights)
+    return means
+
+
+def bootstrap_weights(clusters: int, resamples: int) -> NDArray[np.float64]:
+    """How often each cluster is drawn in each resample, float64 (n_clusters, n_resamples)."""
+    chances = np.full(clusters, 1 / clusters)
+    return np.random.default_rng(2).multinomial(clusters, chances, size=resamples).T.astype(np.float64)
 
 
 @cache
 def _weights(clusters: int) -> NDArray[np.float64]:
-    chances = np.full(clusters, 1 / clusters)
-    return np.random.default_rng(2).multinomial(clusters, chances, size=RESAMPLES).T.astype(np.float64)
+    return bootstrap_weights(clusters, RESAMPLES)
 
 
 PROCEDURES: Mapping[str, Procedure] = {

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bench.speed import dense, measures
+from bench.speed import dense, measures, resampling
 from bench.speed.engines import contenders
 from bench.speed.stores import drawn, locomo
 from bench.speed.timing import Result, Task, run
@@ -26,8 +26,8 @@ LIBRARIES = (
     "numpy", "scipy", "rank-bm25", "bm25s", "numba", "tantivy", "faiss-cpu", "ir-measures", "pytrec-eval-terrier",
 )  # fmt: skip
 PARTITIONS, SIZE, EACH = 500, 550, 4
-LARGE = ((275_000, 20), (1_000_000, 10))  # chunks of one store, and questions asked of it
-SLOW = 2  # questions of a large store for rank_bm25
+ONE, LARGE = (275_000, 20), (1_000_000, 10)  # chunks of one store, and questions asked of it
+SLOW = 2  # questions of one store for rank_bm25
 
 
 def tasks(given: argparse.Namespace) -> Iterator[Task]:
@@ -47,15 +47,16 @@ def tasks(given: argparse.Namespace) -> Iterator[Task]:
     for batch, how in ((True, "all questions given at once"), (False, "one question a call")):
         title = f"partitions: {PARTITIONS} × {SIZE} chunks, {len(work.questions):,} questions, k=10, {how}"
         yield Task(title, facts, contenders(work, batch=batch), len(work.questions))
-    if given.large:
-        for size, asked in LARGE:
-            facts = {"documents": size, "questions": asked, "k": 10, "questions_of_rank_bm25": SLOW}
-            title = f"large: one store of {size:,} chunks, {asked} questions, k=10"
-            yield Task(title, facts, contenders(drawn(1, size, asked, 10), slow=SLOW), asked, rounds=given.large_rounds)
-    else:
-        print("large stores: skipped (--large)\n")
+    for size, asked in (ONE, LARGE) if given.large else (ONE,):
+        facts = {"documents": size, "questions": asked, "k": 10, "questions_of_rank_bm25": SLOW}
+        title = f"one store: {size:,} chunks, {asked} questions, k=10"
+        yield Task(title, facts, contenders(drawn(1, size, asked, 10), slow=SLOW), asked, rounds=given.large_rounds)
+    if not given.large:
+        print(f"one store of {LARGE[0]:,} chunks: skipped (--large)\n")
     yield dense.task()
-    yield measures.task()
+    for k in (10, measures.DEPTH):
+        yield measures.task(k)
+    yield from resampling.tasks()
 
 
 def machine() -> dict[str, Any]:
@@ -111,8 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.speed", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--locomo", type=Path, help="path of locomo10.json; without it LoCoMo is skipped")
     parser.add_argument("--rounds", type=int, default=7, help="rounds whose median counts (7)")
-    parser.add_argument("--large", action="store_true", help="also stores of 275,000 and 1,000,000 chunks")
-    parser.add_argument("--large-rounds", type=int, default=3, help="rounds of the large stores (3)")
+    parser.add_argument("--large", action="store_true", help="also one store of 1,000,000 chunks")
+    parser.add_argument("--large-rounds", type=int, default=3, help="rounds of one large store (3)")
     parser.add_argument("--output", type=Path, default=Path(__file__).with_name("results.json"), help="where to keep")
     given = parser.parse_args()
     where = machine()

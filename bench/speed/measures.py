@@ -1,7 +1,7 @@
 """Measures of drawn rankings: ours, pytrec_eval-terrier and ir_measures.
 
-Everyone computes Success, R, RR and nDCG at 10 for every question. The other libraries get the dictionaries that they
-ask for, made outside the clock.
+Everyone computes Success, R, RR and nDCG at one cut-off for every question. The other libraries get the dictionaries
+that they ask for, made outside the clock; they sort each ranking by its scores, ours comes sorted.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from harness.retrieval.documents import Described
 from harness.retrieval.ranking import Ranking
 
 QUESTIONS, DEPTH, CHUNKS = 1986, 100, 600
-NAMES = ("Success@10", "R@10", "RR@10", "nDCG@10")
-_TREC = {"Success@10": "success_10", "R@10": "recall_10", "nDCG@10": "ndcg_cut_10"}  # its recip_rank has no cut-off
+_TREC = {"Success": "success", "R": "recall", "nDCG": "ndcg_cut"}  # its recip_rank has no cut-off
 
 
-def task() -> Task:
-    """Four measures of 1,986 rankings of 100 documents."""
+def task(k: int) -> Task:
+    """Four measures, cut at ``k``, of 1,986 rankings of 100 documents."""
     ranking, labels, credit = _drawn()
-    measures = [parse_measure(name) for name in NAMES]
+    names = [f"{name}@{k}" for name in ("Success", "R", "RR", "nDCG")]
+    measures = [parse_measure(name) for name in names]
     ours = score(ranking, labels, credit, measures)
-    expected = {name: ours.values[measure] for name, measure in zip(NAMES, measures, strict=True)}
+    expected = {name: ours.values[measure] for name, measure in zip(names, measures, strict=True)}
     run = {q: {f"c{p}": float(DEPTH - rank) for rank, p in enumerate(row)} for q, row in ranking.rows()}
     judged = {q: {f"c{p}": 1 for p in labels.repaired.row(index)} for index, q in enumerate(labels.ids)}
     place = {question: index for index, question in enumerate(labels.ids)}
@@ -42,20 +42,21 @@ def task() -> Task:
 
     def by_trec() -> Contender:
         evaluator = module("pytrec_eval").RelevanceEvaluator(
-            judged, {"success.10", "recall.10", "recip_rank", "ndcg_cut.10"}
+            judged, {"recip_rank", *(f"{name}.{k}" for name in _TREC.values())}
         )
 
         def check(found: Any) -> str:
-            return difference({name: {q: row[key] for q, row in found.items()} for name, key in _TREC.items()})
+            keys = {f"{name}@{k}": f"{theirs}_{k}" for name, theirs in _TREC.items()}
+            return difference({name: {q: row[key] for q, row in found.items()} for name, key in keys.items()})
 
         return Contender("pytrec_eval-terrier", None, lambda _: evaluator.evaluate(run), check)
 
     def by_ir_measures() -> Contender:
         library = module("ir_measures")
-        wanted = [library.parse_measure(name) for name in NAMES]
+        wanted = [library.parse_measure(name) for name in names]
 
         def check(found: Any) -> str:
-            values: dict[str, dict[str, float]] = {name: {} for name in NAMES}
+            values: dict[str, dict[str, float]] = {name: {} for name in names}
             for one in found:
                 values[str(one.measure)][one.query_id] = one.value
             return difference(values)
@@ -69,8 +70,8 @@ def task() -> Task:
         )
     ]  # fmt: skip
     first = Contender("ours", None, lambda _: score(ranking, labels, credit, measures), lambda _: "")
-    facts = {"questions": QUESTIONS, "depth": DEPTH, "measures": list(NAMES)}
-    return Task(f"measures: {QUESTIONS:,} rankings × {DEPTH}, {', '.join(NAMES)}", facts, [first, *others])
+    facts = {"questions": QUESTIONS, "depth": DEPTH, "measures": names}
+    return Task(f"measures: {QUESTIONS:,} rankings × {DEPTH}, {', '.join(names)}", facts, [first, *others])
 
 
 def _drawn() -> tuple[Ranking, Labels, Credit]:
