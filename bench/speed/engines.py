@@ -162,6 +162,8 @@ class _Tantivy:
     def _index(self, texts: list[str]) -> Any:
         index = self.library.Index(self.schema)
         index.register_tokenizer("given", self.analyzer)
+        # a reader that watches for commits holds a lock while it loads: reload() would sleep 100 ms and try again
+        index.config_reader(reload_policy="manual", num_warmers=0)
         writer = index.writer(heap_size=max(15_000_000, 2000 * len(texts)), num_threads=1)
         for text in texts:
             document = self.library.Document()
