@@ -30,7 +30,7 @@ DEPTH = 100
 
 
 def main() -> None:
-    """Print megabytes, seconds, and the digest of the ranking, which has to stay."""
+    """Print megabytes, seconds of processor time, and the digest of the ranking, which has to stay."""
     parser = argparse.ArgumentParser(prog="python -m bench.speed.memory", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--distinct", type=float, default=0.5, help="distinct texts for each chunk, 0 to 1 (0.5)")
     parser.add_argument("--batches", type=int, default=20, help="parts in which the questions are ranked (20)")
@@ -38,11 +38,11 @@ def main() -> None:
     store, questions = drawn(given.distinct)
     size = sum(map(len, store.corpus.texts)) / 1e6
     before = peak()
-    begin = time.perf_counter()
+    begin = time.process_time()
     system = select("bm25", {"layers": ["raw"]})
     parts = [system.rank(store, questions.take(p), DEPTH) for p in batches(questions.partition, given.batches)]
     ranking = joined(parts, questions.ids, DEPTH)
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     print(f"{len(store.corpus):,} chunks, {size:.0f} MB of text, {len(set(store.corpus.texts)):,} texts are distinct")
     print(f"ranked in {given.batches} parts: {seconds:.1f} s; {ranking.digest()}")
     print(f"peak of the process {peak():,.0f} MB, {before:,.0f} MB before the ranking began")

@@ -1,4 +1,8 @@
-"""Times of several libraries that do the same work, in alternating order, and what stands in the table."""
+"""Times of several libraries that do the same work, in alternating order, and what stands in the table.
+
+Times are processor time, of all threads: on a machine with other work a clock on the wall charges a library for its
+neighbours. On a quiet one both are the same, but for waiting, which is not counted.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of one library in every round, and what it found."""
+    """Seconds of one library in every round, as the processor counts them, and what it found."""
 
     name: str
     build: list[float]
@@ -118,10 +122,10 @@ def _once(contender: Contender) -> tuple[float, float]:
     gc.collect()
     gc.disable()  # a collection would be charged to whoever is there when it happens
     try:
-        begin = time.perf_counter()
+        begin = time.process_time()
         built = contender.build() if contender.build else None
-        middle = time.perf_counter()
+        middle = time.process_time()
         contender.work(built)
-        return middle - begin, time.perf_counter() - middle
+        return middle - begin, time.process_time() - middle
     finally:
         gc.enable()
