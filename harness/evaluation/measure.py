@@ -9,7 +9,10 @@ from types import MappingProxyType
 
 from harness.errors import UsageProblem, did_you_mean
 
-NAMES = ("Success", "AllSuccess", "R", "RR", "nDCG", "P", "AP")
+NAMES = ("Success", "AllSuccess", "R", "RR", "nDCG", "P", "AP", "ndcg_any")
+
+ALIASES: Mapping[str, str] = MappingProxyType({"recall_any": "Success", "recall_all": "AllSuccess"})
+"""LongMemEval's own names of measures that have a name here; its ``ndcg_any`` is another measure than ``nDCG``."""
 
 CONVENTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -21,7 +24,7 @@ CONVENTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Every convention with its choices; the first is the default and is left out of the name."""
 
-_SPELLING = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?@([1-9][0-9]{0,5})")
+_SPELLING = re.compile(r"([A-Za-z_]+)(?:\(([^()]*)\))?@([1-9][0-9]{0,5})")
 
 
 @dataclass(frozen=True, order=True)
@@ -30,7 +33,7 @@ class Measure:
 
     Attributes:
         name: one of `NAMES`, as in ir_measures (MacAvaney, Macdonald & Ounis 2022); ``AllSuccess`` is 1 where
-            all evidence was found.
+            all evidence was found, ``ndcg_any`` LongMemEval's own (Wu et al. 2025).
         k: cut-off, in documents of the read model.
         credit: whether a distilled item earns nothing for the turns it was written from (``raw``) or does
             (``source``).
@@ -68,6 +71,7 @@ def parse_measure(text: str, where: str = "") -> Measure:
         allowed = f"NAME@k with NAME one of {', '.join(NAMES)}, e.g. R@10 or R(credit=source)@10"
         raise UsageProblem(f"{text!r} is not a measure", where=where, allowed=allowed)
     name, conventions, k = match.groups()
+    name = ALIASES.get(name, name)
     if name not in NAMES:
         same = next((known for known in NAMES if known.lower() == name.lower()), name)
         near = did_you_mean(same, NAMES)

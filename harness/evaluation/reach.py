@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from harness.benchmarks.columns import Labels
 from harness.evaluation.measure import Measure
-from harness.evaluation.scores import Credit, evidence_under, find_evidence, hits_of, score
+from harness.evaluation.scores import Credit, discounts, evidence_under, find_evidence, hits_of, score
 from harness.evaluation.ties import tie_report
 from harness.retrieval.ranking import Ranking
 
@@ -124,8 +124,8 @@ def _best(
     if measure.name in ("Success", "RR"):
         return (found > 0).astype(np.float64)
     finders = np.minimum(found, k)
-    if measure.name == "nDCG":
-        ideal = np.concatenate([np.zeros(1), np.cumsum(1 / np.log2(np.arange(k) + 2))])
+    if measure.name in ("nDCG", "ndcg_any"):
+        ideal = np.concatenate([np.zeros(1), np.cumsum(discounts(measure.name, k))])
         gained: NDArray[np.float64] = ideal[finders] / ideal[np.minimum(total, k)]
         return gained
     summed: NDArray[np.float64] = finders / (k if measure.name == "P" else total)

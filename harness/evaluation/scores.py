@@ -175,9 +175,26 @@ def ndcg(found: Found, k: int) -> FloatArray:
     A document gains once if it finds anything new. The ideal ranking finds one piece of evidence at each of
     its first ranks, so the value never exceeds 1.
     """
+    return _discounted(found, discounts("nDCG", k))
+
+
+def ndcg_any(found: Found, k: int) -> FloatArray:
+    """As `ndcg`, with the discount of LongMemEval's own evaluation (Wu et al. 2025): the first two ranks weigh 1."""
+    return _discounted(found, discounts("ndcg_any", k))
+
+
+def discounts(name: str, k: int) -> FloatArray:
+    """What a gain at each of the first k ranks weighs under ``nDCG`` or ``ndcg_any``, float64 (k)."""
+    rank = np.arange(1, k + 1)
+    weights: FloatArray = 1.0 / np.log2(np.maximum(rank, 2) if name == "ndcg_any" else rank + 1)
+    return weights
+
+
+def _discounted(found: Found, weights: FloatArray) -> FloatArray:
+    k = len(weights)
     question, rank, _ = _finders(found, k)
-    gained = np.bincount(question, 1.0 / np.log2(rank + 2), minlength=len(found.total))
-    ideal = np.concatenate([np.zeros(1), np.cumsum(1.0 / np.log2(np.arange(k) + 2))])
+    gained = np.bincount(question, weights[rank], minlength=len(found.total))
+    ideal = np.concatenate([np.zeros(1), np.cumsum(weights)])
     value: FloatArray = gained / np.maximum(ideal[np.minimum(found.total, k)], 1.0)
     return value
 
@@ -221,6 +238,7 @@ FORMULAS = {
     "nDCG": ndcg,
     "P": precision,
     "AP": average_precision,
+    "ndcg_any": ndcg_any,
 }
 
 

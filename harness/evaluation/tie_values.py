@@ -37,6 +37,8 @@ def _weight(measure: str, rank: int) -> float:
     """What a document that finds something earns at a 0-based rank, before a measure divides."""
     if measure == "nDCG":
         return 1 / log2(rank + 2)
+    if measure == "ndcg_any":
+        return 1 / log2(max(rank, 1) + 1)
     return 1 / (rank + 1) if measure in ("RR", "AP") else 1.0
 
 
@@ -157,8 +159,8 @@ class _Walk:
         if self.measure == "RR":
             return self.sums[0], self.sums[1], self.sums[2]
         self.sums[0] = min(self.least.values())
-        if self.measure == "nDCG":
-            divisor = sum(_weight("nDCG", rank) for rank in range(min(self.total, self.k)))
+        if self.measure in ("nDCG", "ndcg_any"):
+            divisor = sum(_weight(self.measure, rank) for rank in range(min(self.total, self.k)))
         else:
             divisor = self.k if self.measure == "P" else self.total
         return self.sums[0] / divisor, self.sums[1] / divisor, self.sums[2] / divisor

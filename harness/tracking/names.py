@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
-_MEASURE = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?@([0-9]+)")
-_METRIC = re.compile(r"([A-Za-z]+)((?:\.[a-z0-9]+-[a-z0-9]+)*)_at_([0-9]+)")
+_MEASURE = re.compile(r"([A-Za-z_]+)(?:\(([^()]*)\))?@([0-9]+)")
+_METRIC = re.compile(r"([A-Za-z_]+?)((?:\.[a-z0-9]+-[a-z0-9]+)*)_at_([0-9]+)")
 
 
 def metric_name(measure: str) -> str:

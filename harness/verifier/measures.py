@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .reading import DamageError, show
 
-_NAME = re.compile(r"(Success|AllSuccess|R|RR|nDCG|P|AP)(?:\(([a-z0-9=,]+)\))?@([1-9][0-9]{0,5})")
+_NAME = re.compile(r"(Success|AllSuccess|R|RR|nDCG|P|AP|ndcg_any)(?:\(([a-z0-9=,]+)\))?@([1-9][0-9]{0,5})")
 _OPTIONS = {
     "credit": ("raw", "source"),
     "evidence": ("repaired", "published", "overlay"),
@@ -119,13 +119,16 @@ def question_score(
     if measure.kind == "AP":
         return math.fsum(nth / rank for nth, rank in enumerate(sorted(found), start=1)) / size
     # binary gain per document: a document that finds two pieces at once gains as much as one that finds one
-    ideal = math.fsum(_discount(rank) for rank in range(1, min(size, measure.k) + 1))
-    return math.fsum(_discount(rank) for rank in found) / ideal
+    ideal = math.fsum(_discount(measure.kind, rank) for rank in range(1, min(size, measure.k) + 1))
+    return math.fsum(_discount(measure.kind, rank) for rank in found) / ideal
 
 
-def _discount(rank: int) -> float:
-    """The weight of a rank in discounted cumulative gain (Jarvelin & Kekalainen 2002, base 2)."""
-    return 1.0 / math.log2(rank + 1)
+def _discount(kind: str, rank: int) -> float:
+    """The weight of a rank in discounted cumulative gain (Jarvelin & Kekalainen 2002, base 2).
+
+    LongMemEval's own, ``ndcg_any``, gives the first two ranks the same.
+    """
+    return 1.0 / math.log2(max(rank, 2) if kind == "ndcg_any" else rank + 1)
 
 
 def _findings(

@@ -35,6 +35,9 @@ def test_conventions_may_stand_in_any_order_and_may_name_defaults(measure, rando
         ("R@10", "R@10"),
         ("nDCG(credit=raw,empty=skip)@5", "nDCG@5"),
         ("RR()@1", "RR@1"),
+        ("recall_any@10", "Success@10"),
+        ("recall_all(credit=source)@5", "AllSuccess(credit=source)@5"),
+        ("ndcg_any@5", "ndcg_any@5"),
         ("Success(empty=0,evidence=published)@10", "Success(evidence=published,empty=0)@10"),
         ("AllSuccess(adversarial=out,credit=source)@3", "AllSuccess(credit=source,adversarial=out)@3"),
     ],
@@ -92,7 +95,7 @@ def test_an_unknown_measure_is_refused_with_the_nearest(text, fix):
     """A misspelt measure lists the known ones and the one that was probably meant."""
     with pytest.raises(UsageProblem, match="no measure") as caught:
         parse_measure(text)
-    assert (caught.value.allowed, caught.value.fix) == ("Success, AllSuccess, R, RR, nDCG, P, AP", fix)
+    assert (caught.value.allowed, caught.value.fix) == ("Success, AllSuccess, R, RR, nDCG, P, AP, ndcg_any", fix)
 
 
 @pytest.mark.parametrize(

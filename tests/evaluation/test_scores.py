@@ -207,6 +207,11 @@ EVERY = [
 ]  # fmt: skip
 
 
+def longmemeval(rank: int) -> float:
+    """The weight of a rank in LongMemEval's own evaluation."""
+    return 1.0 if rank == 1 else 1 / math.log2(rank)
+
+
 def walked(measure: Measure, row: Sequence[int], wanted: Sequence[int], total: int) -> float:
     """The score of one question by walking down its ranking."""
     if not total:
@@ -218,11 +223,13 @@ def walked(measure: Measure, row: Sequence[int], wanted: Sequence[int], total: i
         new = set(described.sources if measure.credit == "source" else described.chunks) & set(wanted) - found
         gains += [rank] if new else []
         found |= new
-    ideal = sum(1 / math.log2(i + 1) for i in range(1, min(total, measure.k) + 1))
+    best = range(1, min(total, measure.k) + 1)
+    ideal = sum(1 / math.log2(i + 1) for i in best)
     values: Mapping[str, float] = {
         "Success": float(bool(found)), "AllSuccess": float(len(found) == total), "R": len(found) / total,
         "P": len(gains) / measure.k, "AP": sum((i + 1) / rank for i, rank in enumerate(gains)) / total,
         "RR": 1 / gains[0] if gains else 0.0, "nDCG": sum(1 / math.log2(rank + 1) for rank in gains) / ideal,
+        "ndcg_any": sum(map(longmemeval, gains)) / sum(map(longmemeval, best)),
     }  # fmt: skip
     return values[measure.name]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from harness.verifier.measures import Document, Evidence, Measure, parse_measure, question_score
 from harness.verifier.reading import DamageError
 
-KINDS = ("Success", "AllSuccess", "R", "RR", "nDCG", "P", "AP")
+KINDS = ("Success", "AllSuccess", "R", "RR", "nDCG", "P", "AP", "ndcg_any")
 
 # chunks 0-9 raw; 10, 11 distilled from (0, 1) and (2,); 20, 21 edges between (0, 3) and (3, 4)
 DOCUMENTS = {position: Document((position,), (position,)) for position in range(10)} | {
@@ -48,6 +48,8 @@ def score(name, ranking, facts):
         ("nDCG@10", [20, 0, 3], [0, 3], 1 / (1 + 1 / math.log2(3))),
         ("nDCG@10", [5, 20, 21], [0, 3, 4], (1 / math.log2(3) + 1 / 2) / (1.5 + 1 / math.log2(3))),
         ("nDCG@1", [1, 2], [1, 2], 1.0),
+        ("ndcg_any@4", [5, 1, 6, 2], [1, 2], 0.75),
+        ("ndcg_any@4", [1, 2], [1, 2], 1.0),
         ("P@4", [5, 1, 2], [1, 2], 1 / 2),
         ("P@2", [20, 0, 3], [0, 3], 1 / 2),
         ("AP@10", [5, 1, 6, 2], [1, 2, 3], (1 / 2 + 2 / 4) / 3),
