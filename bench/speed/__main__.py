@@ -47,6 +47,7 @@ def tasks(given: argparse.Namespace) -> Iterator[Task]:
     for batch, how in ((True, "all questions given at once"), (False, "one question a call")):
         title = f"partitions: {PARTITIONS} × {SIZE} chunks, {len(work.questions):,} questions, k=10, {how}"
         yield Task(title, facts, contenders(work, batch=batch), len(work.questions), rounds=given.large_rounds)
+    del work
     for size, asked in (ONE, LARGE) if given.large else (ONE,):
         facts = {"documents": size, "questions": asked, "k": 10, "questions_of_rank_bm25": SLOW}
         title = f"one store: {size:,} chunks, {asked} questions, k=10"

@@ -39,19 +39,21 @@ def _faster(results: dict[str, Any]) -> Iterator[str]:
     yield "**Where a peer is faster**"
     yield ""
     for task in results["tasks"]:
-        parts = []
-        for row in _timed(task):
-            ways = [_faster_by("search" if "questions" in task else "work", row["ratios"]["work"])]
-            ways += [_faster_by("with the build", row["ratios"]["both"])] if row["seconds"]["build"] else []
-            if any(ways):
-                parts.append(f"{row['library']} ({', '.join(way for way in ways if way)})")
+        parts, rows = [], _timed(task)
+        for row in rows:
+            ways = [("search", "work"), ("with the build", "both")]
+            if rows[0]["seconds"]["build"] < rows[0]["seconds"]["both"] / 100:
+                ways = [("", "both")]  # there is nothing to build
+            found = [_faster_by(words, row["ratios"][which]) for words, which in ways]
+            if any(found):
+                parts.append(f"{row['library']} ({', '.join(filter(None, found))})")
         if parts:
             yield f"- {task['task']}: {'; '.join(parts)}."
     yield ""
 
 
 def _faster_by(what: str, ratio: float) -> str:
-    return f"{what}: {1 / ratio:.1f} times" if 1 / ratio >= 1.05 else ""
+    return f"{what} {1 / ratio:.1f} times".strip() if 1 / ratio >= 1.05 else ""
 
 
 def _tasks(results: dict[str, Any]) -> Iterator[str]:
