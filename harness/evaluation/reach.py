@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.benchmarks.columns import Labels
+from harness.evaluation.formulas import discounts
 from harness.evaluation.measure import Measure
-from harness.evaluation.scores import Credit, discounts, evidence_under, find_evidence, hits_of, score
+from harness.evaluation.scores import Credit, evidence_under, find_evidence, hits_of, score
 from harness.evaluation.ties import tie_report
 from harness.retrieval.ranking import Ranking
 

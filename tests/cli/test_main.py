@@ -77,13 +77,17 @@ def test_help_lists_every_exit_code(desk: Any) -> None:
 
 COMMANDS = dict(commands_of(build_parser()))
 
+NOWHERE = {"harness data fetch locomo", "harness data check"}
+"""Commands that work without a workspace."""
+
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_the_common_options_and_its_exit_codes(name: str) -> None:
     """Its help explains the codes that it can end with, in the words of the one table, and no others."""
     text = COMMANDS[name].format_help()
-    for option in ("--workspace", "--json", "--quiet"):
+    for option in ("--json", "--quiet"):
         assert option in text
+    assert ("--workspace" in text) == (name not in NOWHERE)
     said = text.partition("exit codes:\n")[2].splitlines()
     codes = [int(line.split()[0]) for line in said]
     assert said == [f"  {code:>3}  {EXIT_CODES[code]}" for code in codes]

@@ -91,6 +91,7 @@ def report(clause: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
             "sentence": "Every primary cleared its threshold and no guard fell.",
             "consequence": words.consequence(state),
             "straw": None,
+            "unequal": None,
             "estimate_rule": None,
             "clauses": [
                 {

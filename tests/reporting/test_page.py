@@ -158,6 +158,7 @@ def test_an_inadmissible_run_shows_no_estimate(report: Report) -> None:
     ("changes", "said"),
     [
         ({"straw": "for a paper"}, "A straw comparison"),
+        ({"unequal": "we pay for it"}, "Unequal read budgets"),
         ({"exposed": True}, "Reused: error rate not controlled."),
         ({"estimate_rule": {"pass_at_zero": 0.31, "rollback_at_zero": 0.5}}, "PASS 31.0 % and ROLLBACK 50.0 %"),
         ({"acknowledged": ["reason: we know"]}, "we know"),

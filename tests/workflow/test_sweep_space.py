@@ -163,5 +163,5 @@ def test_a_missing_sweep_file_is_answered_with_those_there_are(workspace: Worksp
     (workspace.experiments / "grid" / "sweep.yaml").write_text("sweep: {k: [1, 2]}\n", encoding="utf-8")
     with pytest.raises(UsageProblem, match="no sweep\\.yaml") as caught:
         read_sweep_file(workspace, "gird")
-    assert caught.value.allowed == "grid"
+    assert caught.value.allowed == "grid, mmr, rrf"  # the last two ship along
     assert "'grid'" in caught.value.fix

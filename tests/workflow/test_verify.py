@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.evaluation.scores import FORMULAS
+from harness.evaluation.formulas import FORMULAS
 
 
 def failed(desk: Any) -> tuple[int, set[str]]:
