@@ -144,15 +144,26 @@ def _ties(result: dict[str, Any]) -> list[str]:
 
 
 def _differences(force: dict[str, Any], this: dict[str, Any]) -> str:
-    """What distinguishes two systems: ``layers [raw, distill] → [raw]``."""
+    """What distinguishes two systems: ``layers [raw, distill] → [raw]``, or the version and what is its own."""
     before = {"version": force["version"], **force["parameters"]}
     after = {"version": this["version"], **this["parameters"]}
-    changed = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
-    return ", ".join(f"{key} {_shown(before.get(key))} → {_shown(after.get(key))}" for key in changed) or "nothing"
+    words = [
+        f"{key} {_shown(before[key])} → {_shown(value)}"
+        for key, value in after.items()
+        if key in before and before[key] != value
+    ]
+    words += [f"{key} {_shown(value)}" for key, value in after.items() if key not in before and value not in (None, "")]
+    return ", ".join(words) or "nothing"
 
 
 def _shown(value: Any) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else "none" if value is None else str(value)
+    if isinstance(value, dict):  # a stage of a composition: what it is called says enough here
+        return str(value["version"])
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, str) and value.startswith("sha256:"):
+        return f"{value[:15]}…"
+    return "none" if value in (None, "") else str(value)
 
 
 def _budget(spent: dict[str, Any]) -> str:

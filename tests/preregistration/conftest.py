@@ -45,6 +45,8 @@ NOW = {"baseline": "sha256:" + "3" * 64, "candidate": "sha256:" + "4" * 64}
 CONVERSATIONS = [f"conv-{number}" for number in (30, 41, 42, 43, 44, 47, 48, 49, 50)]
 EVERYTHING = (105, 193, 260, 242, 158, 190, 239, 196, 204)
 TEMPORAL = (26, 27, 40, 26, 24, 34, 42, 33, 32)
+MULTI_HOP = (11, 31, 37, 31, 30, 20, 21, 37, 32)
+EXACT_ONES = (13, 54, 66, 90, 39, 80, 82, 43, 65)
 
 
 @pytest.fixture
@@ -109,6 +111,8 @@ def manifest() -> dict[str, Any]:
     heldout = {
         "all": cells(EVERYTHING),
         "temporal": cells(TEMPORAL),
+        "multi-hop": cells(MULTI_HOP),
+        "exact": cells(EXACT_ONES),
         "adversarial": cells((30, 30, 50, 50, 40, 40, 60, 50, 49)),
         "open-domain": {name: [9, 8, 7, 6] for name in CONVERSATIONS},
         "concentrated": cells((100, 1, 1, 1, 1, 1, 1, 1, 1)),

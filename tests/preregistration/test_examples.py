@@ -29,18 +29,22 @@ def rehearsed(document: Preregistration, evidence: Evidence) -> Evidence:
 def test_an_example_lacks_its_author_and_nothing_else(
     path: Path, evidence: Evidence, read: Callable[[str], Preregistration]
 ) -> None:
-    """Copied as it is, only the name of who promises is missing at the first look at LoCoMo."""
+    """Copied as it is, only who promises is missing at the first look at LoCoMo, and what the version asks for."""
     document = load_document(path)
-    (missing,) = refusals(check(document, rehearsed(document, evidence)), None)
+    missing, *asked = refusals(check(document, rehearsed(document, evidence)), None)
     assert (missing.subject, missing.says) == ("words", "still to be written: authors")
+    assert tuple(finding.subject for finding in asked) == document.candidate.requires
     signed = read(path.read_text(encoding="utf-8").replace("authors: TODO", "authors: Ada"))
-    assert refusals(check(signed, rehearsed(signed, evidence)), None) == []
+    assert refusals(check(signed, rehearsed(signed, evidence)), "a reason") == []
     assert document.model.candidate.frozen == f"experiments/{path.stem}/frozen.yaml"
 
 
-def test_there_is_one_for_layers_and_one_for_the_tie_break() -> None:
-    """The two documents that the guide names are there and promise what it says."""
-    layers, ties = map(load_document, EXAMPLES)
+def test_there_is_one_for_each_idea_that_ships_along() -> None:
+    """The documents that the guides name are there and promise what they say, each with its version's guards."""
+    layers, fusion, diversity, ties = map(load_document, EXAMPLES)
+    for document in (fusion, diversity):
+        assert tuple(clause.slice for clause in document.guards) == document.candidate.guarded
+    assert (fusion.id, diversity.id) == ("rrf", "same-layer-mmr")
     assert [(str(c.measure), c.slice, float(c.pass_above)) for c in layers.clauses] == [
         ("R@10", "all", 0.02), ("R@10", "temporal", -0.03),
     ]  # fmt: skip
@@ -54,6 +58,14 @@ def test_there_is_one_for_layers_and_one_for_the_tie_break() -> None:
         ("static-tiebreak", "non_inferior: 0.007", "non_inferior: 0.006", "primary Success@10 in all", "unreachable"),
         ("static-tiebreak", "non_inferior: 0.007", "superior: 0", "ties", "superiority cannot pass"),
         ("bm25-layers", "drop: 0.03", "drop: 0.016", "guard R@10 in temporal", "unreachable"),
+        ("rrf", "drop: 0.03", "drop: 0.011", "guard R(credit=source)@10 in exact", "unreachable"),
+        (
+            "same-layer-mmr",
+            "slice: multi-hop, drop: 0.03",
+            "slice: multi-hop, drop: 0.019",
+            "guard R(credit=source)@10 in multi-hop",
+            "unreachable",
+        ),
     ],
 )
 def test_the_figures_in_the_comments_are_those_of_the_check(
