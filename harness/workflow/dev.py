@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from harness.workflow.compose import DevConfig
 from harness.workflow.dev_result import dev_result
 from harness.workflow.measured import Measured, as_read, measure_ranking, ties_of
 from harness.workflow.outside import record_dev_work
+from harness.workflow.progress import SILENT, Progress
 from harness.workflow.systems import in_force, standard_measures
 from harness.workflow.workspace import Workspace, check_writable, git_state, now
 
@@ -79,6 +80,11 @@ class Bench:
         }
         return digest_json("dev-content/1", content)
 
+    def prepare(self, config: DevConfig, progress: Progress) -> None:
+        """Compute what can be kept, such as vectors, and count it; ranking does the same without a word."""
+        for system in (config.system, self.force):
+            system.prepare(self.store, self.library.dev[0], progress.counting)
+
     def measured(self, config: DevConfig) -> dict[str, Measured]:
         """The candidate, and the version in force where both read the same unit, or as many tokens of it."""
         systems = {"candidate": self._measure(config.system, config)}
@@ -128,9 +134,10 @@ def open_bench(workspace: Workspace, name: str, *, sealed: bool = True) -> Bench
     return Bench(workspace, library, Store(library.corpus, library.edges), force, because, elsewhere)
 
 
-def dev_run(bench: Bench, config: DevConfig, progress: Callable[[str], None] = lambda _: None) -> DevRun:
+def dev_run(bench: Bench, config: DevConfig, progress: Progress = SILENT) -> DevRun:
     """Make one dev run; its folder appears whole, or not at all."""
     started = time.perf_counter()
+    bench.prepare(config, progress)
     progress("ranking and scoring the dev questions")
     measured = bench.measured(config)
     content = bench.content(config)

@@ -114,3 +114,15 @@ def test_the_same_configuration_has_the_same_content(ready: Any) -> None:
     assert first["content"] == again["content"] != other["content"]
     assert first["slices"] == again["slices"]
     assert first["run"] != again["run"]
+
+
+def test_texts_are_counted_as_they_are_embedded_and_embedded_once(ready: Any, tmp_path: Path) -> None:
+    """A long embedding shows how far it is; the next run finds every vector in the cache and counts none."""
+    run = ("dev", "--retrieval-version", "rrf")
+    cold = ready.process(*run, HARNESS_CACHE=str(tmp_path / "cache"))
+    assert "embedding with wordllama: " in cold.err
+    warm = ready.process(*run, HARNESS_CACHE=str(tmp_path / "cache"))
+    assert (warm.code, "embedding" in warm.err) == (0, False)
+    assert [line for line in warm.out.splitlines() if line[:2] in ("R@", "RR")] == [
+        line for line in cold.out.splitlines() if line[:2] in ("R@", "RR")
+    ]
