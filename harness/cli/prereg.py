@@ -93,7 +93,7 @@ def run_check(options: argparse.Namespace, console: Console) -> int:
     lines = [f"{checked.document.id}: {say}", "", *words, "", *_scenario_lines(checked.planned)]
     for item in checked.findings:
         lines.append(f"{console.paint(item.kind, item.kind.ljust(7))}  {item.subject}: {item.says}")
-        if item.fix and item.kind == "refused":
+        if item.fix:
             lines.append(f"         fix: {item.fix}")
     if in_the_way and all(item.may_acknowledge for item in in_the_way):
         lines += [
