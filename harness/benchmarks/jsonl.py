@@ -50,23 +50,23 @@ class DataSet:
         split: dict[str | None, list[QuestionLine]] = defaultdict(list)
         for _, question in self.questions:
             split[question.split].append(question)
-        found = [f"{name!r} is not read; it stands in {count} lines" for name, count in self.findings.unread.items()]
+        found = [f"not read: {name!r}, lines that have it: {count}" for name, count in self.findings.unread.items()]
         bare = sum(not question.evidence for _, question in self.questions)
         if bare:
-            found.append(f"{bare} of {len(self.questions)} questions have no evidence; most measures leave them out")
+            found.append(f"without evidence: {bare} of {len(self.questions)} questions; most measures leave them out")
         clusters = {question.cluster or question.id for question in split[HELDOUT]}
         if split[HELDOUT] and len(clusters) < 5:  # as few as no bound is taken over
-            found.append(f"{len(clusters)} clusters are held out; fewer than five decide nothing")
+            found.append(f"held-out clusters: {len(clusters)}; fewer than five decide nothing")
         pairs = list(near_duplicates([one.text for one in split[DEV]], [one.text for one in split[HELDOUT]]))
         if pairs:
             first = f"{split[DEV][pairs[0].dev].id} ~ {split[HELDOUT][pairs[0].heldout].id}"
-            found.append(f"{len(pairs)} held-out questions are nearly those of dev, such as {first}")
+            found.append(f"held-out questions that are nearly one of dev: {len(pairs)}, such as {first}")
         forms = defaultdict(set)
         for _, chunk in self.all_chunks():
             forms[unicodedata.normalize("NFKC", chunk.id).casefold()].add(chunk.id)
         alike = [sorted(ids) for ids in forms.values() if len(ids) > 1]
         if alike:
-            found.append(f"{len(alike)} groups of ids look alike, such as {', '.join(map(ascii, alike[0]))}")
+            found.append(f"groups of ids that look alike: {len(alike)}, such as {', '.join(map(ascii, alike[0]))}")
         return found
 
     def all_chunks(self) -> list[tuple[str, ChunkLine]]:

@@ -145,7 +145,7 @@ def lines_of(
         findings: takes faults and unread fields.
         seen: takes the file's digest.
     """
-    expected = f"a file of lines such as those of {path.name} in the reference"
+    expected = f"{path.name}, one JSON object a line"
 
     def refused(problem: UsageProblem) -> None:
         findings.add(problem.where, problem.what, problem.fix or "mend the line")
@@ -170,4 +170,4 @@ def lines_of(
             for one in error.errors():
                 name = ".".join(map(str, one["loc"]))
                 near = did_you_mean(name, value.keys() - kind.model_fields.keys()) if one["type"] == "missing" else ""
-                findings.add(where, f"{name} {in_plain_words(one)}", near or f"see {name} in the reference")
+                findings.add(where, f"{name} {in_plain_words(one)}", near or "mend the line")

@@ -178,7 +178,7 @@ def find(data: Path, name: str) -> Library:
     present = names(data)
     if name not in present:
         allowed = ", ".join(present) or "none is imported yet"
-        fix = did_you_mean(name, present) or "harness data import locomo FILE, or harness data import synthetic"
+        fix = did_you_mean(name, present) or "harness data import KIND …; harness data import --help lists the kinds"
         raise UsageProblem(f"no benchmark {name!r} in this workspace", where=str(data), allowed=allowed, fix=fix)
     return Library(data / name)
 

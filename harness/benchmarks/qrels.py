@@ -74,6 +74,8 @@ def _trec_rows(path: Path) -> Iterator[_Row]:
 def _tsv_rows(path: Path) -> Iterator[_Row]:
     for place, (number, line) in enumerate(_lines(path)):
         where = f"{path}:{number}"
+        if "\t" not in line:
+            raise UsageProblem("no tab in it", where=where, allowed=_TSV_FORM)
         question, document, grade = _columns(line.split("\t"), 3, where, _TSV_FORM)
         if place == 0 and (question, document, grade) == HEADER:
             continue

@@ -79,7 +79,8 @@ def run_check(options: argparse.Namespace, console: Console) -> int:
     sizes = f"{len(data.all_chunks())} chunks in {len(data.chunks)} partitions, {len(data.questions)} questions"
     lines += [f"worth knowing: {one}" for one in observed]
     lines += [f"{sizes}, {len(data.edges)} edges; " + (f"{len(faults)} faults" if faults else "no fault")]
-    lines += [] if faults else ["", f"next: harness data import jsonl {options.folder}"]
+    said = "".join(f" --{name} {field}" for name, field in data_import.renamed(options).items())
+    lines += [] if faults else ["", f"next: harness data import jsonl {options.folder}{said} --name NAME"]
     console.result({"faults": [asdict(fault) for fault in faults], "worth_knowing": observed}, lines)
     return UsageProblem.exit_code if faults else 0
 

@@ -221,6 +221,8 @@ def _save(
 
 def _next(manifest: dict[str, Any]) -> str:
     # conf/benchmark/ has a file for each format with a name of its own
-    group = "benchmark" if manifest["name"] == "longmemeval" else "benchmark.name"
-    name = "" if manifest["name"] in {"locomo", "synthetic"} else f" {group}={manifest['name']}"
-    return f"next: harness dev --retrieval-version bm25 'retrieval.layers=[raw]'{name}"
+    group = "benchmark" if manifest["name"] in {"synthetic", "longmemeval"} else "benchmark.name"
+    name = "" if manifest["name"] == "locomo" else f" {group}={manifest['name']}"
+    # turns alone against turns and facts is the first thing to ask, where there are facts
+    version = "bm25 'retrieval.layers=[raw]'" if len(manifest["layers"]) > 1 else "rrf"
+    return f"next: harness dev --retrieval-version {version}{name}"

@@ -189,7 +189,11 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
     same = {key: evidence.frozen.get(key) for key in ("version", "parameters")}
     if same != document.candidate.identity():
         says = "the frozen dev result is of another version or of other parameters than the candidate"
-        return [Finding(REFUSED, "rehearsal", says, fix)]
+        says += _differing(same, document.candidate.identity())
+        return [Finding(REFUSED, "rehearsal", says, f"copy what is frozen into the document, or {fix}")]
+    if (document.model.candidate.trials or 1) < int(evidence.frozen.get("trials", 1)):
+        says = f"it was picked from {evidence.frozen['trials']} dev trials, and the document admits fewer"
+        return [Finding(REFUSED, "trials", says, f"write trials: {evidence.frozen['trials']}")]
     if evidence.frozen.get("benchmark", {}).get("digest") != evidence.manifest["digests"]["digest"]:
         return [Finding(REFUSED, "rehearsal", "the frozen dev result comes from another benchmark", fix)]
     if evidence.frozen.get("fingerprint") != evidence.fingerprints["candidate"]:
@@ -202,6 +206,15 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
         return [Finding(REFUSED, "rehearsal", says, more, may_acknowledge=True)]
     rehearsed = Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")
     return [*_check_movement(evidence), rehearsed, *_check_near_duplicates(evidence.frozen)]
+
+
+def _differing(frozen: Mapping[str, Any], written: Mapping[str, Any]) -> str:
+    """Which parameters differ, and how, where the version is the same."""
+    theirs, ours = frozen["parameters"] or {}, written["parameters"]
+    if frozen["version"] != written["version"] or theirs.keys() != ours.keys():
+        return ""
+    pairs = [f"{key} {theirs[key]} frozen, {ours[key]} written" for key in ours if theirs[key] != ours[key]]
+    return f": {', '.join(pairs)}"
 
 
 def _check_movement(evidence: Evidence) -> list[Finding]:

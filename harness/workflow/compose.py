@@ -244,5 +244,7 @@ def _refused(error: Mapping[str, Any], overrides: Sequence[str]) -> UsageProblem
     fix = ""
     if error["type"] == "int_type" and isinstance(given, float) and given.is_integer():
         fix = f"write {name}={given:.0f}"  # 1e5 on the command line is read as a decimal number
+    if name == "budget" and isinstance(given, int):
+        fix = f"write budget=tokens:{given}"
     allowed = (field.description or "") if field else ""
     return UsageProblem(f"{name}: {in_plain_words(error)}", where=where, allowed=allowed, fix=fix)

@@ -115,6 +115,9 @@ def read_frozen(workspace: Workspace, name: str | None) -> Mapping[str, Any] | N
     path = workspace.root / name
     if not path.resolve().is_relative_to(workspace.root.resolve()):
         raise UsageProblem(f"frozen: {name} lies outside the workspace", fix="name a file under experiments/")
+    if not path.exists():
+        fix = f"harness freeze RUN --name {path.parent.name}"
+        raise UsageProblem("no frozen dev result there yet", where=str(path), fix=fix)
     frozen = load_strict(path).value
     parameters = frozen.get("parameters")
     if not isinstance(parameters, dict):

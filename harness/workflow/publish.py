@@ -50,7 +50,9 @@ def judged(workspace: Workspace, identifier: str) -> Life:
     """
     present = life(workspace.entries(), identifier)
     if present.verdict is None:
-        what = f"{identifier} has no verdict: it is {present.stage.lower()}"
+        known = present.lock is not None or workspace.document(identifier).exists()
+        stage = f"it is {present.stage.lower()}" if known else "there is no such document"
+        what = f"{identifier} has no verdict: {stage}"
         raise UsageProblem(what, fix=f"harness full {identifier}" if present.lock else "harness prereg list")
     return present
 

@@ -240,7 +240,7 @@ WRONG: dict[str, tuple[str, list[Any], str, str]] = {
     "another header": ("qrels/test.tsv", ["qid\tdocid\tgrade", *TEST], ":1", "the header 'qid\\\\tdocid\\\\tgrade'"),
     "a header later": ("qrels/test.tsv", [*TEST, HEADER], ":5", "grade 'score'"),
     "columns of TREC": ("qrels/test.tsv", [HEADER, "q1\t0\td1\t1"], ":2", "4 columns"),
-    "blanks for tabs": ("qrels/test.tsv", [HEADER, "q1 d1 1"], ":2", "1 columns"),
+    "blanks for tabs": ("qrels/test.tsv", [HEADER, "q1 d1 1"], ":2", "no tab in it"),
     "a blank in a judged id": ("qrels/test.tsv", [HEADER, "q1 \td1\t1"], ":2", "query-id 'q1 ' holds a blank"),
     "a grade in parts": ("qrels/test.tsv", [HEADER, "q1\td1\t0.5"], ":2", "grade '0.5'"),
     "a judgment twice": ("qrels/test.tsv", [*TEST, TEST[0]], ":5", "judged twice for question 'q1', first in line 1"),

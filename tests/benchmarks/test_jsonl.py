@@ -136,7 +136,7 @@ FAULTS: dict[str, tuple[dict[str, list[Any]], str, str, str]] = {
     "no JSON": ({"chunks": [*SOUND, "{'id': 1}"]}, "corpus.jsonl:4", "not valid JSON", "mend the line"),
     "a list": ({"chunks": [*SOUND, "[1]"]}, "corpus.jsonl:4", "the line is list", "mend"),
     "a key twice": ({"chunks": [*SOUND, '{"id": "x", "id": "y"}']}, "corpus.jsonl:4", "'id' stands twice", ""),
-    "a number as id": ({"chunks": [*SOUND, chunk(7)]}, "corpus.jsonl:4", "id is a number", "see id"),
+    "a number as id": ({"chunks": [*SOUND, chunk(7)]}, "corpus.jsonl:4", "id is a number", "mend"),
     "an id with a blank": ({"chunks": [*SOUND, chunk("a b")]}, "corpus.jsonl:4", "'a b' is empty or holds a blank", ""),
     "an empty id": ({"chunks": [*SOUND, chunk("")]}, "corpus.jsonl:4", "'' is empty", ""),
     "no text": (
@@ -294,8 +294,8 @@ def test_what_is_worth_knowing(tmp_path: Path) -> None:
     asked = [question("q", "a", text=words, split="dev"), question("r", text=words.upper(), split="heldout")]
     said = "\n".join(read_data_set(folder(tmp_path, chunks, asked)).observations())
     for part in (
-        "'colour' is not read; it stands in 1 lines", "1 of 2 questions have no evidence", "1 clusters are held out",
-        "1 held-out questions are nearly those of dev, such as q ~ r", "1 groups of ids look alike",
+        "not read: 'colour', lines that have it: 1", "without evidence: 1 of 2 questions", "held-out clusters: 1",
+        "held-out questions that are nearly one of dev: 1, such as q ~ r", "groups of ids that look alike: 1",
     ):  # fmt: skip
         assert part in said
 

@@ -121,9 +121,11 @@ def test_own_data_is_checked_and_imported(ready: Any, tmp_path: Any) -> None:
 
     mine = shutil.copytree(Path(__file__).parents[2] / "examples/own-data", tmp_path / "mine")
     done = ready.process("data", "check", str(mine))
+    said = "8 chunks in 2 partitions, 4 questions, 3 edges; no fault"
     assert (done.code, done.out.splitlines()[-3:]) == (
-        0, ["8 chunks in 2 partitions, 4 questions, 3 edges; no fault", "", f"next: harness data import jsonl {mine}"],
-    )  # fmt: skip
+        0,
+        [said, "", f"next: harness data import jsonl {mine} --name NAME"],
+    )
     assert ready.run("data", "import", "jsonl", str(mine), "--name", "mine").code == 0
     done = ready.run("dev", "--retrieval-version", "rrf", "benchmark.name=mine", "k=2")
     assert done.code == 0, done.err

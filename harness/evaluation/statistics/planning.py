@@ -67,7 +67,7 @@ def upper_limit(deviation: float, n: int, confidence: float = LIMIT) -> float:
 
 
 def shrunk(estimate: float, error: float, trials: int) -> float:
-    """A dev estimate less what picking the best of ``trials`` adds by chance, never pulled past 0.
+    """A dev gain less what picking the best of ``trials`` adds by chance, never pulled past 0; a loss stays as it is.
 
     The best of m equal systems looks better than it is by the mean of the largest of m standard normal errors. That
     takes the trials for independent, so it shrinks too much rather than too little: trials that share questions and
@@ -78,8 +78,7 @@ def shrunk(estimate: float, error: float, trials: int) -> float:
         error: its standard error.
         trials: how many it was picked from, at least 1.
     """
-    pulled = estimate - mean_of_largest(trials) * error
-    return max(0.0, pulled) if estimate > 0 else min(estimate, pulled)
+    return max(0.0, estimate - mean_of_largest(trials) * error) if estimate > 0 else estimate
 
 
 def mean_of_largest(count: int) -> float:
