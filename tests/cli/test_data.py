@@ -32,7 +32,7 @@ def test_a_beir_folder_is_imported_and_tried(ready: Any, beir: Path) -> None:
     assert "nature: BEIR folder nature, test split; dev: dev split, 1 store" in done.out
     assert "chunks: 12 raw; edges: 0" in done.out
     assert "questions: 6 dev, 6 held out" in done.out
-    typed = "dev --retrieval-version bm25 retrieval.layers=[raw] benchmark.name=nature"
+    typed = "dev --retrieval-version rrf benchmark.name=nature"
     assert f"next: harness {typed}" in done.out.replace("'", "")
     tried = ready.run(*typed.split(), "--json")
     assert tried.code == 0, tried.err
