@@ -99,24 +99,33 @@ class _Peer:
     def __init__(self, process: subprocess.Popen[bytes], words: Sequence[str], errors: Path, timeout: float) -> None:
         self.process, self.words, self.errors, self.timeout = process, words, errors, timeout
         self.asking = ""
+        self._asked: queue.Queue[bytes] = queue.Queue()
         self._lines: queue.Queue[bytes] = queue.Queue()
-        # a thread, because a pipe can be read with a time limit on no other way that every system has
-        threading.Thread(target=self._read, name="external-answers", daemon=True).start()
+        # threads, because a pipe can be used with a time limit on no other way that every system has. Each closes its
+        # own end: a process that escaped and still holds the other one may keep a thread waiting, and nobody else
+        for work in (self._write, self._read):
+            threading.Thread(target=work, name="external", daemon=True).start()
+
+    def _write(self) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError), self.process.stdin as pipe:  # what is gone shows at the other pipe
+            while line := self._asked.get():
+                pipe.write(line)
+                pipe.flush()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        with contextlib.suppress(OSError, ValueError):  # closed under it
-            while line := self.process.stdout.readline(_LONGEST):
+        with contextlib.suppress(OSError), self.process.stdout as pipe:
+            while line := pipe.readline(_LONGEST):
                 self._lines.put(line)
         self._lines.put(b"")
 
     def send(self, message: Mapping[str, Any]) -> None:
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
-            self.process.stdin.flush()
-        except OSError:
-            self.gone()
+        self._asked.put(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+
+    def end(self) -> None:
+        """Close the command's stdin, once it has taken what was sent."""
+        self._asked.put(b"")
 
     def receive(self) -> Any:
         try:
@@ -154,9 +163,7 @@ def _started(words: Sequence[str], errors: Path, timeout: float) -> Iterator[_Pe
     try:
         yield peer
         peer.asking = ""
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):
-            process.stdin.close()
+        peer.end()
         try:
             code = process.wait(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -168,10 +175,7 @@ def _started(words: Sequence[str], errors: Path, timeout: float) -> Iterator[_Pe
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+        peer.end()
 
 
 def _start(words: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -190,7 +194,8 @@ def _checked(peer: _Peer, answer: Any, places: Mapping[str, int], depth: int) ->
     if not isinstance(answer, dict) or not isinstance(answer.get("documents"), list):
         peer.refuse(f"not an answer: {str(answer)[:_SHOWN]}", allowed=shape)
     if answer.get("question") != peer.asking:
-        peer.refuse(f"an answer to question {answer.get('question')!r}", "answer each question before the next", shape)
+        other = repr(answer.get("question"))[:_SHOWN]
+        peer.refuse(f"an answer to question {other}", "answer each question before the next", shape)
     documents = answer["documents"]
     for document in documents:
         if not isinstance(document, str) or document not in places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from harness.errors import EnvironmentProblem, UsageProblem
@@ -29,8 +30,8 @@ def find(name: str, what: str) -> Path:
     Raises:
         UsageProblem: there is no such file.
     """
-    for place in (root() / name, Path(name)):
-        if place.is_file():
+    for place in _places(name):
+        if _is_file(place):
             return place
     raise UsageProblem(f"no such file: {name}", where=str(root()), allowed=what, fix="give a path from the workspace")
 
@@ -51,4 +52,17 @@ def read(name: str, what: str) -> bytes:
 
 def is_there(name: str) -> bool:
     """Whether `find` finds a file of this name."""
-    return any(place.is_file() for place in (root() / name, Path(name)))
+    return any(map(_is_file, _places(name)))
+
+
+def _places(name: str) -> tuple[Path, Path]:
+    return root() / name, Path(name)
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # a program that stands in a command as one word
+            return False
+        raise

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,35 @@ def test_a_command_that_does_not_end_well_is_told(below, store, few):  # noqa: A
 def test_a_command_may_find_fewer_and_no_more_counts_than_was_asked(what, found, below, store, few):  # noqa: ARG001
     """Nothing, two, or more than the depth, which is cut."""
     assert len(asked(what, store, few).row(2)) == found
+
+
+def test_a_command_that_reads_nothing_is_not_waited_for_longer(below, store, few):  # noqa: ARG001
+    """A question that is longer than what a pipe holds has the same time limit as its answer."""
+    endless = replace(few, texts=tuple("when and where? " * 20_000 for _ in few.texts))
+    command = f"{sys.executable} -c 'import time; time.sleep(120)'"
+    started = time.monotonic()
+    with pytest.raises(UsageProblem, match="no answer within 1 seconds"):
+        select("external", {"command": command, "timeout": 1.0}).rank(store, endless, 10)
+    assert time.monotonic() - started < 60  # it would have waited for the command's own end
+
+
+def test_what_escaped_from_a_command_is_not_waited_for(below, store, few):
+    """A child in a session of its own, which holds the pipes open, does not hold up the error."""
+    (below / "parent.py").write_text(
+        "import subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(120)'], start_new_session=True)\n"
+        "time.sleep(120)\n"
+    )
+    started = time.monotonic()
+    with pytest.raises(UsageProblem, match="no answer within 1 seconds"):
+        select("external", {"command": f"{sys.executable} parent.py", "timeout": 1.0}).rank(store, few, 10)
+    assert time.monotonic() - started < 60
+
+
+def test_a_program_may_stand_in_the_command_itself(below):  # noqa: ARG001
+    """A word that is longer than any file's name names no file."""
+    command = f"python -c '{'x = 1; ' * 1000}'"
+    assert select("external", {"command": command}).settings()["command"] == command
 
 
 def test_a_command_that_is_not_there_is_named(below, store, few):  # noqa: ARG001
