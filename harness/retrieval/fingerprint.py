@@ -27,7 +27,7 @@ def fingerprint(configured: Configured) -> str:
     Of what comes from outside, whose rankings are of one benchmark only, the digest of the file or command. Where
     vectors come from outside, what the version ranks with the default model, and the digest of what it ranks with.
     """
-    if not configured.version.deterministic:
+    if not configured.deterministic:
         return digest_json("external-behaviour/1", configured.identity())
     settings = configured.settings()
     inside = _with_default_model(settings)

@@ -140,6 +140,16 @@ class Configured:
         return tuple(getattr(self.parameters, "guarded", self.version.guarded))
 
     @property
+    def deterministic(self) -> bool:
+        """Whether the same inputs always give the same positions."""
+        return bool(getattr(self.parameters, "deterministic", self.version.deterministic))
+
+    @property
+    def at_once(self) -> bool:
+        """Whether all questions are ranked in one call."""
+        return bool(getattr(self.parameters, "at_once", self.version.at_once))
+
+    @property
     def unit(self) -> str:
         """The unit in which its ``k`` counts: ``chunks`` or ``edges``."""
         return f"{self.read_model}s"

@@ -97,7 +97,7 @@ def _why_inadmissible(
     baseline, candidate = (sealed.rankings[role] for role in runfiles.ROLES)
     if baseline.questions != candidate.questions or baseline.questions != sealed.questions.ids:
         return "question_sets_differ"
-    if not seal.payload["repeat"]["baseline"] and document.baseline.version.deterministic:
+    if not seal.payload["repeat"]["baseline"] and document.baseline.deterministic:
         return "baseline_not_repeatable"
     if baseline.same_order(candidate):
         return "instrument_did_not_move"

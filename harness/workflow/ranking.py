@@ -28,7 +28,7 @@ def rank_counted(
         what: what to call this.
     """
     system.prepare(store, questions, progress.counting)
-    if system.version.at_once:
+    if system.at_once:
         progress(what)
         return system.rank(store, questions, depth)
     parts = []

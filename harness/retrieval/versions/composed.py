@@ -43,6 +43,16 @@ class ComposedParameters(Parameters):
         """Slices that its stages are guarded on."""
         return tuple(dict.fromkeys(name for stage in _chosen(self.stages) for name in stage.version.guarded))
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether every stage is: one that answers differently each time makes the whole do so."""
+        return all(stage.version.deterministic for stage in _chosen(self.stages))
+
+    @property
+    def at_once(self) -> bool:
+        """Whether some stage has to start something in each call."""
+        return any(stage.version.at_once for stage in _chosen(self.stages))
+
 
 def _chosen(stages: Sequence[StageChoice], where: str = "") -> list[Configured]:
     """Every stage with its parameters checked and filled in; the first one ranks, the others re-order."""

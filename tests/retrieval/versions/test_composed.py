@@ -1,9 +1,12 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.errors import UsageProblem
 from harness.retrieval import files
+from harness.retrieval.fingerprint import fingerprint
+from harness.retrieval.ranking_files import write_trec
 from harness.retrieval.registry import select
 from harness.retrieval.version import Store
 
@@ -71,6 +74,19 @@ def test_a_composition_reads_what_its_first_stage_reads(recipe):
     """Over edges it counts in edges."""
     text = "format: 1\nstages: [{version: bm25-edges}, {version: static-tiebreak}]\n"
     assert select("composed", {"recipe": recipe(text)}).unit == "edges"
+
+
+def test_a_composition_over_another_system_is_as_certain_as_that_one(recipe, synthetic, tmp_path):
+    """It is asked for all questions at once, is not taken to be deterministic, and goes by what it is given."""
+    ranked = select("bm25").rank(Store(synthetic.corpus, synthetic.edges), synthetic.questions.take(np.arange(3)), 10)
+    write_trec(ranked, synthetic.corpus.ids, tmp_path / "theirs.trec")
+    text = "format: 1\nstages: [{version: external, parameters: {run: theirs.trec}}, {version: static-tiebreak}]\n"
+    system, usual = select("composed", {"recipe": recipe(text)}), select("composed", {"recipe": recipe(V2)})
+    assert (system.at_once, system.deterministic, usual.at_once, usual.deterministic) == (True, False, False, True)
+    # the run lacks most questions of the benchmark that fingerprints are taken on
+    before = fingerprint(system)
+    write_trec(ranked.cut(5), synthetic.corpus.ids, tmp_path / "theirs.trec")
+    assert fingerprint(select("composed", {"recipe": recipe(text)})) != before
 
 
 WRONG = {
