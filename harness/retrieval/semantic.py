@@ -28,6 +28,11 @@ class EmbeddingParameters(Parameters):
     embedding: str = Field(DEFAULT, description=", ".join(MODELS))
     embedding_digest: str = Field("", description="filled in: the model's digest", pattern=r"^(sha256:[0-9a-f]{64})?$")
 
+    @property
+    def from_files(self) -> bool:
+        """Whether the vectors were made elsewhere, for some ids and perhaps not for others."""
+        return isinstance(model_of(self), VectorsFile)
+
 
 Chosen = TypeVar("Chosen", bound=EmbeddingParameters)
 
@@ -98,14 +103,18 @@ def prepare_vectors(
     read_model: ReadModel,
     layers: Sequence[str],
     template: str,
+    compares_questions: bool,
 ) -> None:
-    """Embed every document that these questions may meet, and the questions, into the cache."""
+    """Embed every document that these questions may meet, and the questions if they are compared, into the cache."""
+    model = model_of(parameters)
+    if isinstance(model, VectorsFile):
+        return  # they lie there already, and what is not needed may be missing
     positions, _ = choose_documents(
         store.corpus, store.edges, read_model=read_model, layers=layers, partitions=np.unique(questions.partition)
     )
-    model = model_of(parameters)
     _document_vectors(model, store, positions.tolist(), read_model, template, counting)
-    _question_vectors(model, questions, counting)
+    if compares_questions:
+        _question_vectors(model, questions, counting)
 
 
 def _document_vectors(

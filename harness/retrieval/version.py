@@ -150,6 +150,11 @@ class Configured:
         return bool(getattr(self.parameters, "at_once", self.version.at_once))
 
     @property
+    def from_files(self) -> bool:
+        """Whether it ranks with files that were made elsewhere, which may lack what some questions need."""
+        return bool(getattr(self.parameters, "from_files", False))
+
+    @property
     def unit(self) -> str:
         """The unit in which its ``k`` counts: ``chunks`` or ``edges``."""
         return f"{self.read_model}s"

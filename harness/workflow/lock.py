@@ -20,6 +20,7 @@ from harness.preregistration.document import Preregistration, load_document
 from harness.preregistration.evidence import NOTED, REFUSED, Evidence, Finding
 from harness.preregistration.forecast import Forecast, forecast
 from harness.retrieval.fingerprint import code_digest, fingerprint
+from harness.retrieval.version import Store
 from harness.strict_yaml import load_strict
 from harness.workflow.outside import adopt_looks
 from harness.workflow.progress import SILENT, Progress
@@ -69,6 +70,21 @@ def _drift_findings(entries: tuple[Entry, ...], document: Preregistration, libra
     return [Finding(NOTED, "measure", f"{says}, under which it was not promised to be better")]
 
 
+def _coverage_findings(document: Preregistration, library: Library) -> list[Finding]:
+    """A refusal where a system comes from files that lack what the full run will need; no label is opened."""
+    store, questions = Store(library.corpus, library.edges), library.heldout_questions()
+    findings = []
+    for role, system in (("baseline", document.baseline), ("candidate", document.candidate)):
+        if system.from_files:
+            try:
+                system.rank(store, questions, document.depth)
+            except UsageProblem as problem:
+                says = f"the held-out questions cannot be ranked: {problem.where}: {problem.what}"
+                fix = "give dev and the full run one file that has them all, make the dev run again, and freeze it"
+                findings.append(Finding(REFUSED, role, says, fix))
+    return findings
+
+
 def check_document(workspace: Workspace, identifier: str) -> Checked:
     """Load a document and check it against the benchmark, the ledger and its dev run; changes nothing."""
     document = load_document(workspace.document(identifier))
@@ -79,6 +95,7 @@ def check_document(workspace: Workspace, identifier: str) -> Checked:
     planned = forecast(document, evidence)
     findings = check(document, evidence, planned)
     findings += _reuse_findings(workspace, entries, members) + _drift_findings(entries, document, library)
+    findings += _coverage_findings(document, library)
     stage = life(entries, document.id).stage
     if stage is not Stage.DRAFT:
         says = f"it is {stage.lower()} already, and a promise is made once"

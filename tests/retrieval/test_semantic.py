@@ -6,6 +6,7 @@ import pytest
 from harness.errors import UsageProblem
 from harness.retrieval import files
 from harness.retrieval.documents import document_names, document_texts
+from harness.retrieval.embedding.cache import uncounted
 from harness.retrieval.embedding.models import MODELS, embedder
 from harness.retrieval.fingerprint import fingerprint
 from harness.retrieval.registry import select
@@ -61,6 +62,26 @@ def test_a_document_without_a_vector_is_named(tmp_path, synthetic):
     embedder.cache_clear()
     with pytest.raises(UsageProblem, match=f"have no vector, such as '{synthetic.corpus.ids[0]}'"):
         select("rrf", {"embedding": embedding}).rank(Store(synthetic.corpus, synthetic.edges), synthetic.questions, 5)
+
+
+def test_what_a_version_does_not_compare_needs_no_vector(tmp_path, synthetic):
+    """Diversity compares documents: it prepares and ranks without a vector of any question, as dev work does."""
+    vectors_of_wordllama(tmp_path, synthetic, "chunk")
+    system = select("same-layer-mmr", {"embedding": f"npy:{tmp_path}/documents.npy"})
+    store, few = Store(synthetic.corpus, synthetic.edges), synthetic.questions.take(np.arange(3))
+    system.prepare(store, few, uncounted)
+    assert len(system.rank(store, few, 5)) == 3
+
+
+def test_only_what_may_lack_something_comes_from_files(tmp_path, synthetic):
+    """Vectors of the user's own, at any stage; not a model."""
+    own = vectors_of_wordllama(tmp_path, synthetic, "chunk")
+    later = {"stages": [{"version": "bm25"}, {"version": "rrf", "parameters": {"embedding": own}}]}
+    assert select("rrf", {"embedding": own}).from_files
+    assert select("composed", later).from_files
+    assert not select("rrf").from_files
+    assert not select("composed", OVER_EDGES).from_files
+    assert not select("bm25").from_files
 
 
 def test_files_that_changed_after_the_choice_are_refused(tmp_path, synthetic):

@@ -172,3 +172,19 @@ def test_a_frozen_file_outside_the_workspace_is_refused(locked: Any) -> None:
     done = locked.run(*LOCK, "second")
     assert done.code == 2
     assert "outside the workspace" in done.err
+
+
+def test_a_run_file_without_the_heldout_questions_is_refused_before_the_lock(locked: Any) -> None:
+    """It is enough for dev and for no full run: the check says so, and no reason on record helps."""
+    ours = max((locked.root / "runs" / "dev").glob("*/candidate.trec"))
+    (locked.root / "ours.trec").write_bytes(ours.read_bytes())
+    assert locked.run("dev", "--retrieval-version", "external", "retrieval.run=ours.trec", "k=5").code == 0
+    assert locked.run("freeze", "latest", "--name", "ours").code == 0
+    words = ("--title", "T", "--hypothesis", "H", "--rationale", "R", "--author", "me")
+    frozen = ("--from", "experiments/ours/frozen.yaml", "--primary", "R@5", "--non-inferior", "0.1")
+    assert locked.run("prereg", "new", "ours", *frozen, *words).code == 0
+    done = locked.run(*LOCK, "ours", "--acknowledge", "it will do")
+    assert done.code == 2
+    assert "candidate: the held-out questions cannot be ranked" in done.err
+    assert "questions are not in the run" in done.err
+    assert locked.kinds() == ["lock"]

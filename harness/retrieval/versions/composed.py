@@ -49,6 +49,11 @@ class ComposedParameters(Parameters):
         return all(stage.version.deterministic for stage in _chosen(self.stages))
 
     @property
+    def from_files(self) -> bool:
+        """Whether some stage works with files that were made elsewhere."""
+        return any(stage.from_files for stage in _chosen(self.stages))
+
+    @property
     def at_once(self) -> bool:
         """Whether some stage has to start something in each call."""
         return any(stage.version.at_once for stage in _chosen(self.stages))

@@ -32,6 +32,11 @@ class ExternalParameters(Parameters):
     read_model: ReadModel = Field("chunk", description="chunk or edge: what the ids name")
     content: str = Field("", description="filled in: digest of the file, or of the command and the files it names")
 
+    @property
+    def from_files(self) -> bool:
+        """Whether the rankings were made already, of some questions and perhaps not of others."""
+        return bool(self.run)
+
 
 def _pin(parameters: ExternalParameters) -> ExternalParameters:
     if bool(parameters.run) == bool(parameters.command):

@@ -56,6 +56,7 @@ def _prepare(store: Store, questions: Questions, parameters: Any, read_model: Re
     prepare_vectors(
         store, questions, parameters, counting,
         read_model=read_model, layers=parameters.layers, template=parameters.template,
+        compares_questions=True,
     )  # fmt: skip
 
 

@@ -57,6 +57,7 @@ def _prepare(store: Store, questions: Questions, parameters: Any, read_model: Re
     prepare_vectors(
         store, questions, parameters, counting,
         read_model=read_model, layers=getattr(parameters, "layers", present), template=parameters.template,
+        compares_questions=False,
     )  # fmt: skip
 
 
