@@ -54,6 +54,13 @@ class DataSet:
         bare = sum(not question.evidence for _, question in self.questions)
         if bare:
             found.append(f"without evidence: {bare} of {len(self.questions)} questions; most measures leave them out")
+        if self.questions and None in split:
+            try:
+                self.drawn(None)
+            except UsageProblem as problem:
+                found.append(
+                    f"a fifth cannot be drawn for development: {problem.what}; {problem.fix} when importing it"
+                )
         clusters = {question.cluster or question.id for question in split[HELDOUT]}
         if split[HELDOUT] and len(clusters) < 5:  # as few as no bound is taken over
             found.append(f"held-out clusters: {len(clusters)}; fewer than five decide nothing")
@@ -68,6 +75,17 @@ class DataSet:
         if alike:
             found.append(f"groups of ids that look alike: {len(alike)}, such as {', '.join(map(ascii, alike[0]))}")
         return found
+
+    def drawn(self, dev: int | None) -> frozenset[str]:
+        """The clusters that are drawn for development, where no line names a split.
+
+        Raises:
+            UsageProblem: none would be drawn, or nothing held out.
+        """
+        questions = [question for _, question in self.questions]
+        clusters = [question.cluster or question.id for question in questions]
+        wanted = max(1, len(questions) // SHARE) if dev is None else dev
+        return draw_dev(clusters, [question.category for question in questions], wanted, str(self.folder))
 
     def all_chunks(self) -> list[tuple[str, ChunkLine]]:
         """Every chunk with its place, by partition."""
@@ -142,8 +160,7 @@ def _add_questions(builder: Builder, data: DataSet, dev: int | None) -> None:
     questions = [question for _, question in data.questions]
     clusters = [question.cluster or question.id for question in questions]
     if questions[0].split is None:
-        wanted = max(1, len(questions) // SHARE) if dev is None else dev
-        chosen = draw_dev(clusters, [question.category for question in questions], wanted, str(data.folder))
+        chosen = data.drawn(dev)
     elif dev is not None:
         fix = "leave --dev out, or the split of every line"
         raise UsageProblem("the lines name their split already", where=str(data.folder / QUESTIONS), fix=fix)
@@ -212,6 +229,10 @@ def _check_split(data: DataSet) -> None:
         what = f"{named.count(False)} of {len(named)} questions have no split, the first here"
         add(where, what, 'write "split": "dev" or "heldout" in every line, or in none')
         return
+    clusters = {question.cluster or where for where, question in data.questions}
+    if len(clusters) == 1 and not any(named):
+        what = "all questions are in one cluster, so that none can be held out beside those for development"
+        add(str(data.folder / QUESTIONS), what, "give questions of several clusters")
     sides: dict[str, str] = {}
     for where, question in data.questions:
         if question.split and question.cluster and sides.setdefault(question.cluster, question.split) != question.split:

@@ -27,6 +27,7 @@ STORE = "all"
 """The one partition of a data set that names none."""
 
 _RESERVED = ("all", EXACT)
+_YEAR_10000 = 253_402_300_800  # no calendar of the standard library goes on
 _MOVING = re.compile(r"access|boost|decay|weight|\bhits?\b|hit_count|last_used|times_used|feedback|reinforce")
 
 
@@ -74,6 +75,12 @@ def _time(value: Any) -> Any:
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
+def _in_range(value: int) -> int:
+    if not -1 <= value < _YEAR_10000:  # -1 is none
+        raise ValueError(f"{value} is no time from 1970 to 9999 in seconds since 1970 (milliseconds: divide by 1000)")
+    return value
+
+
 def _slice(value: str) -> str:
     if value in _RESERVED or value.startswith("conversation:") or not value.strip():
         raise ValueError(f"{value!r} is a slice that every benchmark has, or none; choose another name")
@@ -98,7 +105,7 @@ class ChunkLine(_Line):
     layer: Literal["raw", "distill", "summary", "negation"] = "raw"
     confidence: Confidence | None = None
     session: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    time: Annotated[int, BeforeValidator(_time), Field(ge=-1, lt=2**53)] = -1
+    time: Annotated[int, BeforeValidator(_time), AfterValidator(_in_range)] = -1
     speaker: str = ""
     caption: str = ""
     sources: list[Id] = Field(default_factory=list)

@@ -167,6 +167,26 @@ FAULTS: dict[str, tuple[dict[str, list[Any]], str, str, str]] = {
     ),
     "another layer": ({"chunks": [chunk("a", layer="turn")]}, "corpus.jsonl:1", "layer must be 'raw'", ""),
     "no time": ({"chunks": [chunk("a", time="yesterday")]}, "corpus.jsonl:1", "'yesterday' is no time", ""),
+    "milliseconds": (
+        {"chunks": [chunk("a", time=1_772_000_000_000)]},
+        "corpus.jsonl:1",
+        "no time from 1970 to 9999 in seconds since 1970 (milliseconds: divide",
+        "",
+    ),
+    "a time before 1970": ({"chunks": [chunk("a", time="1969-01-01")]}, "corpus.jsonl:1", "no time from 1970", ""),
+    "a time behind every calendar": (
+        {"chunks": [chunk("a", time="9999-12-31T23:59:59-01:00")]},
+        "corpus.jsonl:1",
+        "no time from 1970 to 9999",
+        "",
+    ),
+    "one question": ({"questions": [question("q")]}, "questions.jsonl", "all questions are in one cluster", "several"),
+    "one cluster": (
+        {"questions": [question("q", cluster="c"), question("r", cluster="c")]},
+        "questions.jsonl",
+        "all questions are in one cluster",
+        "several",
+    ),
     "a source of nowhere": (
         {"chunks": [*SOUND, chunk("d", sources=["x"])]},
         "corpus.jsonl:4",
@@ -298,6 +318,16 @@ def test_what_is_worth_knowing(tmp_path: Path) -> None:
         "held-out questions that are nearly one of dev: 1, such as q ~ r", "groups of ids that look alike: 1",
     ):  # fmt: skip
         assert part in said
+
+
+def test_a_fifth_that_cannot_be_drawn_is_known_before_the_import(tmp_path: Path) -> None:
+    """Where the clusters leave nothing held out the check says so; fewer questions for development can be had."""
+    asked = [question("alone", "a"), *(question(f"q{n}", "a", cluster="many") for n in range(20))]
+    place = folder(tmp_path, SOUND, asked)
+    assert "--dev N with less" in "\n".join(read_data_set(place).observations())
+    with pytest.raises(UsageProblem, match="nothing is held out"):
+        import_jsonl(place)
+    assert set(import_jsonl(place, dev=1).questions.clusters) == {"alone", "many"}
 
 
 def test_the_example_is_sound() -> None:
