@@ -29,6 +29,10 @@ from harness.workflow.systems import deciding_measures, in_force
 from harness.workflow.workspace import Workspace
 
 
+_SOURCE = ("format", "variant", "sha256", "files")
+"""What is locked of a benchmark's source; it is one file with a digest, or several, each with its own."""
+
+
 @dataclass(frozen=True)
 class Checked:
     """A document with everything that was found out about it before its lock."""
@@ -204,7 +208,7 @@ def refuse_second_lock(existing: Life) -> None:
 def _payload(workspace: Workspace, checked: Checked, acknowledged: str | None) -> dict[str, Any]:
     document, evidence = checked.document, checked.evidence
     library: Library = workspace.benchmark(document.model.benchmark.name)
-    digests = library.digests
+    digests, source = library.digests, library.manifest["source"]
     noted = [f"{item.subject}: {item.says}" for item in checked.findings if item.kind == "refused"]
     return {
         "id": document.id,
@@ -213,7 +217,7 @@ def _payload(workspace: Workspace, checked: Checked, acknowledged: str | None) -
         "yaml_sha256": document.raw_sha256,
         "benchmark": {
             "name": library.name,
-            "source": {key: library.manifest["source"][key] for key in ("format", "variant", "sha256")},
+            "source": {key: source[key] for key in _SOURCE if key in source},
             "digest": digests["digest"],
             "corpus": digests["corpus"],
             "heldout_questions": digests["heldout_questions"],

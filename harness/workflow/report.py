@@ -86,6 +86,12 @@ def system_words(system: Mapping[str, Any]) -> str:
     return f"{system['version']} ({settings})"
 
 
+_GIVEN = {
+    "synthetic": "", "jsonl": "FOLDER", "beir": "FOLDER", "trec": "--corpus FILE --topics FILE --qrels FILE",
+}  # fmt: skip
+"""Format of a benchmark → what its import is given, where that is not one file."""
+
+
 def _commands(present: Life) -> list[str]:
     assert present.lock is not None
     commit = present.lock.git.get("commit")
@@ -93,11 +99,11 @@ def _commands(present: Life) -> list[str]:
     lines = [f"git checkout {commit}"] if commit and not present.lock.git.get("dirty") else []
     benchmark = present.lock.payload["benchmark"]
     source = benchmark["source"]
-    if source["format"] == "synthetic":
-        lines.append(f"harness data import synthetic --name {benchmark['name']}")
-    else:
-        given = f"FILE with sha256 {source['sha256']}"
-        lines.append(f"harness data import {source['format']} FILE --name {benchmark['name']}   # {given}")
+    kind = source["format"]
+    line = f"harness data import {kind} {_GIVEN.get(kind, 'FILE')}".rstrip() + f" --name {benchmark['name']}"
+    files = source.get("files") or {"FILE": source}
+    known = ", ".join(f"{one.get('name', name)} with sha256 {one['sha256']}" for name, one in files.items())
+    lines.append(line if kind == "synthetic" else f"{line}   # {known}")
     return [*lines, f"harness verify {present.identifier}", f"harness report {present.identifier}"]
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -172,6 +174,47 @@ def test_a_frozen_file_outside_the_workspace_is_refused(locked: Any) -> None:
     done = locked.run(*LOCK, "second")
     assert done.code == 2
     assert "outside the workspace" in done.err
+
+
+def own_data(folder: Path) -> dict[str, tuple[str, ...]]:
+    """Forty questions on forty documents in three forms, and how each is imported."""
+    rows = [(f"d{n}", f"boat number {n} of {n % 7} in the harbour") for n in range(40)]
+    beir = folder / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    texts = {
+        folder / "corpus.jsonl": [json.dumps({"id": d, "text": text}) for d, text in rows],
+        folder / "questions.jsonl": [json.dumps({"id": f"q{d}", "text": t, "evidence": [d]}) for d, t in rows],
+        beir / "corpus.jsonl": [json.dumps({"_id": d, "text": text}) for d, text in rows],
+        beir / "queries.jsonl": [json.dumps({"_id": f"q{d}", "text": text}) for d, text in rows],
+        beir / "qrels/test.tsv": [f"q{d}\t{d}\t1" for d, _ in rows],
+        folder / "docs.tsv": [f"{d}\t{text}" for d, text in rows],
+        folder / "topics.tsv": [f"q{d}\t{text}" for d, text in rows],
+        folder / "qrels.txt": [f"q{d} 0 {d} 1" for d, _ in rows],
+    }
+    for path, lines in texts.items():
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    files = (f"--corpus={folder}/docs.tsv", f"--topics={folder}/topics.tsv", f"--qrels={folder}/qrels.txt")
+    return {"jsonl": (str(folder),), "beir": (str(beir),), "trec": files}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "beir", "trec"])
+def test_data_of_ones_own_goes_the_whole_way(kind: str, locked: Any, tmp_path: Path) -> None:
+    """What was imported from several files is locked with the digest of each, run, and named on the page."""
+    assert locked.run("data", "import", kind, *own_data(tmp_path / "data")[kind], "--name", "mine").code == 0
+    assert locked.run("dev", "--retrieval-version", "bm25", "retrieval.b=0.1", "k=5", "benchmark.name=mine").code == 0
+    assert locked.run("freeze", "latest", "--name", "mine").code == 0
+    words = ("--title", "T", "--hypothesis", "H", "--rationale", "R", "--author", "me")
+    frozen = ("--from", "experiments/mine/frozen.yaml", "--primary", "R@5", "--non-inferior", "0.5")
+    assert locked.run("prereg", "new", "mine", *frozen, *words).code == 0
+    done = locked.run(*LOCK, "mine", "--acknowledge", "to see the way")
+    assert done.code == 0, done.err
+    source = locked.payload("lock")["benchmark"]["source"]
+    assert (source["format"], "sha256" in source) == (kind, False)
+    assert locked.run("full", "mine").code in (0, 11, 20)
+    assert locked.verify("mine")[0] == 0
+    page = locked.full("report.md", "mine").read_text(encoding="utf-8")
+    assert f"harness data import {kind} " in page
+    assert all(one["sha256"] in page for one in source["files"].values())
 
 
 def test_a_run_file_without_the_heldout_questions_is_refused_before_the_lock(locked: Any) -> None:
