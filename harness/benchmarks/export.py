@@ -11,15 +11,17 @@ import numpy as np
 from harness.benchmarks.columns import LAYERS, Corpus, Questions
 
 
-def write_corpus(path: Path, corpus: Corpus, partitions: Sequence[int]) -> int:
+def write_corpus(path: Path, corpus: Corpus, partitions: Sequence[int], layers: Sequence[str] = LAYERS) -> int:
     """Write the documents of some partitions, a line each, in order of ingestion, and return how many.
 
     Args:
         path: the file.
         corpus: all documents.
         partitions: whose documents are written.
+        layers: those that are written.
     """
-    positions = np.flatnonzero(np.isin(corpus.partition, np.asarray(partitions)))
+    wanted = np.isin(corpus.layer, [LAYERS.index(name) for name in layers])
+    positions = np.flatnonzero(wanted & np.isin(corpus.partition, np.asarray(partitions)))
     with path.open("w", encoding="utf-8", newline="\n") as handle:
         for position in positions.tolist():
             document = {

@@ -23,6 +23,9 @@ def add(commands: Commands) -> None:
     export = command(data, "export", run_export, summary, exits=(3,))
     export.add_argument("name", help="the benchmark")
     export.add_argument("folder", type=Path, help="a folder, made if it is not there")
+    export.add_argument(
+        "--layers", default="raw,distill", metavar="LAYERS", help="those of the corpus (default: raw,distill, as bm25)"
+    )
     summary = "check data of your own before it is imported; changes nothing"
     check = command(data, "check", run_check, summary, in_workspace=False)
     check.add_argument("folder", type=Path, help="a folder of corpus.jsonl and questions.jsonl")
@@ -44,15 +47,21 @@ def run_init(options: argparse.Namespace, console: Console) -> int:
 
 def run_export(options: argparse.Namespace, console: Console) -> int:
     """Write what another system needs."""
-    from harness.benchmarks.columns import Questions
+    from harness.benchmarks.columns import LAYERS, Questions
     from harness.benchmarks.export import write_corpus, write_questions
+    from harness.errors import UsageProblem, did_you_mean
     from harness.workflow.workspace import check_writable, open_workspace
 
+    layers = options.layers.split(",")
+    for name in layers:
+        if name not in LAYERS:
+            hint = did_you_mean(name, LAYERS)
+            raise UsageProblem(f"no layer {name!r}", where="--layers", allowed=",".join(LAYERS), fix=hint)
     library = open_workspace(options.workspace).benchmark(options.name)
     check_writable(options.folder)
-    corpus = library.corpus
     parts: list[Questions] = [library.dev[0], library.heldout_questions()]
-    documents = write_corpus(options.folder / "corpus.jsonl", corpus, range(int(corpus.partition.max(initial=-1)) + 1))
+    everything = range(len(library.manifest["partitions"]))
+    documents = write_corpus(options.folder / "corpus.jsonl", library.corpus, everything, layers)
     questions = write_questions(options.folder / "questions.jsonl", parts)
     lines = [
         f"{options.folder / 'corpus.jsonl'}: {documents} documents",

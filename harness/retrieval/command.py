@@ -55,7 +55,14 @@ def command_words(command: str) -> list[str]:
 
 
 def ask_command(
-    command: str, store: Store, questions: Questions, names: Sequence[str], *, depth: int, timeout: float
+    command: str,
+    store: Store,
+    questions: Questions,
+    names: Sequence[str],
+    *,
+    layers: Sequence[str],
+    depth: int,
+    timeout: float,
 ) -> Ranking:
     """Start a command, ask it every question and end it.
 
@@ -64,6 +71,7 @@ def ask_command(
         store: its corpus is written to a file that the command may read.
         questions: what is asked, in this order.
         names: a name for each document position.
+        layers: those of the corpus that the command gets.
         depth: the most documents a question; what an answer has beyond them is left out.
         timeout: seconds for one answer.
 
@@ -76,7 +84,7 @@ def ask_command(
     rows: list[tuple[list[int], list[float]]] = []
     with tempfile.TemporaryDirectory(prefix="harness-external-") as folder:
         corpus = Path(folder) / "corpus.jsonl"
-        write_corpus(corpus, store.corpus, np.unique(questions.partition).tolist())
+        write_corpus(corpus, store.corpus, np.unique(questions.partition).tolist(), layers)
         with _started(words, Path(folder) / "stderr", timeout) as peer:
             peer.send({"protocol": PROTOCOL, "corpus": str(corpus), "depth": depth})
             for index, question in enumerate(questions.ids):

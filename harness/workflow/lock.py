@@ -28,7 +28,6 @@ from harness.workflow.rehearsal import rehearse
 from harness.workflow.systems import deciding_measures, in_force
 from harness.workflow.workspace import Workspace
 
-
 _SOURCE = ("format", "variant", "sha256", "files")
 """What is locked of a benchmark's source; it is one file with a digest, or several, each with its own."""
 

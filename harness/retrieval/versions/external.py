@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from harness.benchmarks.columns import Questions
+from harness.benchmarks.columns import LAYERS, Questions
 from harness.digest import digest_bytes, digest_json, short
 from harness.errors import UsageProblem
 from harness.retrieval import files
@@ -15,12 +15,13 @@ from harness.retrieval.command import ask_command, command_words
 from harness.retrieval.documents import ReadModel, document_names
 from harness.retrieval.ranking import Ranking
 from harness.retrieval.ranking_files import read_parquet, read_trec
-from harness.retrieval.version import Engine, Parameters, Store, Version
+from harness.retrieval.version import Engine, Store, Version
+from harness.retrieval.versions.bm25 import StoreParameters
 
 _RUN = "a TREC run file, or a Parquet ranking"
 
 
-class ExternalParameters(Parameters):
+class ExternalParameters(StoreParameters):
     """Where the rankings come from: either ``run`` or ``command``."""
 
     run: str = Field("", description="a TREC run file or a .parquet ranking, as a path from the workspace")
@@ -64,10 +65,13 @@ def _rank(store: Store, questions: Questions, parameters: Any, depth: int, engin
         )
     names = document_names(store.corpus, store.edges, parameters.read_model)
     if parameters.command:
-        ranking = ask_command(parameters.command, store, questions, names, depth=depth, timeout=parameters.timeout)
+        ranking = ask_command(
+            parameters.command, store, questions, names,
+            layers=parameters.layers, depth=depth, timeout=parameters.timeout,
+        )  # fmt: skip
     else:
         ranking = _of_file(parameters, names, questions)
-    _refuse_strangers(ranking, store, questions, parameters.read_model, names)
+    _refuse_strangers(ranking, store, questions, parameters, names)
     return ranking.to_depth(depth)
 
 
@@ -92,12 +96,22 @@ def _of_file(parameters: ExternalParameters, names: list[str], questions: Questi
 
 
 def _refuse_strangers(
-    ranking: Ranking, store: Store, questions: Questions, read_model: ReadModel, names: list[str]
+    ranking: Ranking, store: Store, questions: Questions, parameters: ExternalParameters, names: list[str]
 ) -> None:
-    """A question searches its own partition; what lies elsewhere was never in its memory."""
-    edges = store.edges.source[ranking.positions] if read_model == "edge" else ranking.positions
+    """A question searches its own partition; what lies elsewhere, or in another layer, was never in its memory."""
+    ends = [ranking.positions]
+    if parameters.read_model == "edge":
+        ends = [side[ranking.positions] for side in (store.edges.source, store.edges.target)]
     owner = np.repeat(np.arange(len(ranking)), np.diff(ranking.offsets))
-    wrong = np.flatnonzero(store.corpus.partition[edges] != questions.partition[owner])
+    searched = np.isin(store.corpus.layer, [LAYERS.index(name) for name in parameters.layers])
+    hidden = np.flatnonzero(~np.logical_and.reduce([searched[end] for end in ends]))
+    if len(hidden):
+        document = names[ranking.positions[hidden[0]]]
+        layer = next(LAYERS[store.corpus.layer[end[hidden[0]]]] for end in ends if not searched[end[hidden[0]]])
+        what = f"{document!r} lies in the layer {layer}, which is not searched: stores that differ are no comparison"
+        fix = f"search {', '.join(parameters.layers)} only, or say retrieval.layers=[…] and compare with the same"
+        raise UsageProblem(what, where="external", fix=fix)
+    wrong = np.flatnonzero(store.corpus.partition[ends[0]] != questions.partition[owner])
     if len(wrong):
         question, document = questions.ids[owner[wrong[0]]], names[ranking.positions[wrong[0]]]
         what = f"{document!r} lies in another partition than question {question!r}"

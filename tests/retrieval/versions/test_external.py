@@ -93,7 +93,7 @@ WRONG_RUNS = {
 def test_a_wrong_run_file_says_what_is_wrong(case, below, store, synthetic):
     """The error names the fault and the file's line, or the question."""
     text, says = WRONG_RUNS[case]
-    names = {"q": synthetic.questions.ids[0], "d": synthetic.corpus.ids[0], "e": synthetic.corpus.ids[-1]}
+    names = {"q": synthetic.questions.ids[0], "d": synthetic.corpus.ids[0], "e": "syn-10/D1:1"}
     (below / "theirs.trec").write_text(text.format(**names))
     with pytest.raises(UsageProblem, match=says):
         select("external", {"run": "theirs.trec", "missing": "empty"}).rank(store, synthetic.questions, 10)
@@ -133,7 +133,8 @@ def test_a_system_in_another_language_is_asked(below, store, synthetic):
     bags = [words(text) for text in synthetic.corpus.texts]
     for index in range(0, len(synthetic.questions), 29):
         mine = words(synthetic.questions.texts[index])
-        here = np.flatnonzero(synthetic.corpus.partition == synthetic.questions.partition[index]).tolist()
+        mine_only = synthetic.corpus.partition == synthetic.questions.partition[index]
+        here = np.flatnonzero(mine_only & (synthetic.corpus.layer < 2)).tolist()  # turns and facts, as bm25 searches
         scored = sorted((-len(mine & bags[at]), at) for at in here if mine & bags[at])
         assert found.row(index) == [at for _, at in scored[:10]]
 
@@ -244,3 +245,20 @@ def test_what_a_command_started_is_ended_with_it(below, store, few):
         time.sleep(0.1)
     os.kill(child, signal.SIGKILL)
     raise AssertionError("the child lives on")
+
+
+def test_what_lies_in_a_layer_that_is_not_searched_is_refused(below, store, few):
+    """A system that was given summaries too is no comparison with one that was not; said to be searched, they count."""
+    deep = select("bm25", {"layers": ["raw", "distill", "summary"]}).rank(store, few, 200)
+    write_trec(deep, store.corpus.ids, below / "theirs.trec")
+    with pytest.raises(UsageProblem, match="lies in the layer summary, which is not searched"):
+        select("external", {"run": "theirs.trec"}).rank(store, few, 10)
+    everything = select("external", {"run": "theirs.trec", "layers": ["raw", "distill", "summary"]})
+    assert everything.rank(store, few, 200).same_order(deep)
+
+
+def test_a_command_gets_the_layers_that_are_searched(store, few):
+    """With the default layers no summary is in its corpus, so that it cannot find one."""
+    ranking = asked("finds more", store, few)
+    layers = set(store.corpus.layer[ranking.positions].tolist())
+    assert layers <= {0, 1}
