@@ -22,6 +22,8 @@ CORPUS, QUESTIONS, EDGES = "corpus.jsonl", "questions.jsonl", "edges.jsonl"
 SHARE = 5
 """One question of so many is drawn for development, where no line names a split."""
 
+_SEARCHED = ("raw", "distill")  # by the version that is in force where nothing has passed yet
+_EITHER = " or ".join(_SEARCHED)
 _CAUSED = "caused"  # what some stores call the relation to the turn before
 _SHOWN = 3  # faults in an error
 
@@ -179,6 +181,10 @@ def _add_questions(builder: Builder, data: DataSet, dev: int | None) -> None:
 def _check_together(data: DataSet) -> None:
     """What no line shows by itself: ids that stand twice or nowhere, and a split that hangs together."""
     add = data.findings.add
+    layers = {chunk.layer for _, chunk in data.all_chunks()}
+    if layers and layers.isdisjoint(_SEARCHED):
+        what = f"every chunk is in the layer {' or '.join(sorted(layers))}, and the shipped default searches {_EITHER}"
+        add(str(data.folder / CORPUS), what, f"give what is to be found the layer {_EITHER}")
     chunks = _once(data.all_chunks(), data.findings, "chunk")
     _once(data.questions, data.findings, "question")
 

@@ -92,6 +92,8 @@ def dev_table(result: dict[str, Any]) -> list[str]:
         slices = result["slices"]["candidate"]
         rows = [[m, percent(cell["mean"]), str(cell["n"])] for m, cell in slices["all"].items()]
         note = "the version in force reads another unit: compare at equal reading, with budget=tokens:N and a large k"
+        if result["in_force"]:
+            note = "no dev question has a score: there is nothing to compare"
         return [*head, note, "", *table(["measure", "mean", "n"], rows)]
     force = result["in_force"]
     head += [

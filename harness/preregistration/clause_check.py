@@ -73,7 +73,8 @@ class _Clause:
         if not len(sizes):
             known = sorted(self.evidence.manifest["slices"].get("heldout", {}))
             says = f"no held-out question of a slice {clause.slice!r} has a score; slices: {', '.join(known)}"
-            return [self.say(REFUSED, says, did_you_mean(clause.slice, known))]
+            why = "none of its questions has evidence that this measure counts" if clause.slice in known else ""
+            return [self.say(REFUSED, says, why or did_you_mean(clause.slice, known))]
         n = int(sizes.sum())
         effective = float(n**2 / (sizes**2).sum())
         if effective < MIN_EFFECTIVE_CLUSTERS and self.document.model.decide_on == "bounds":

@@ -187,6 +187,12 @@ FAULTS: dict[str, tuple[dict[str, list[Any]], str, str, str]] = {
         "all questions are in one cluster",
         "several",
     ),
+    "nothing that the default searches": (
+        {"chunks": [chunk("a", layer="summary"), chunk("b", layer="negation"), chunk("c", layer="summary")]},
+        "corpus.jsonl",
+        "every chunk is in the layer negation or summary",
+        "the layer raw or distill",
+    ),
     "a source of nowhere": (
         {"chunks": [*SOUND, chunk("d", sources=["x"])]},
         "corpus.jsonl:4",

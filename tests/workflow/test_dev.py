@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,25 @@ def test_ties_are_reported_with_their_range(ready: Any) -> None:
     assert spread["least"] <= spread["expected"] <= spread["greatest"]
     assert spread["least"] <= spread["ranked"] <= spread["greatest"]
     assert report["cuts"]["3"]["inside"] >= 0
+
+
+def test_dev_questions_without_a_score_are_said_to_have_none(ready: Any, tmp_path: Path) -> None:
+    """Nothing can be compared then, and it is not the version in force that is to blame; held out, it is refused."""
+    lines = [{"id": f"q{n}", "text": f"what is {n}?"} for n in range(10)]
+    corpus, asked = tmp_path / "own/corpus.jsonl", tmp_path / "own/questions.jsonl"
+    corpus.parent.mkdir()
+    corpus.write_text('{"id": "d", "text": "one thing"}\n', encoding="utf-8")
+    asked.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    assert ready.run("data", "import", "jsonl", str(corpus.parent), "--name", "mine").code == 0
+    done = ready.process("dev", "--retrieval-version", "bm25", "benchmark.name=mine")
+    assert done.code == 0, done.err
+    assert "no dev question has a score" in done.out
+    assert "another unit" not in done.out
+    assert ready.run("freeze", "latest", "--name", "mine").code == 0
+    assert ready.run("prereg", "new", "mine", "--from", "experiments/mine/frozen.yaml", "--primary", "R@10").code == 0
+    says = ready.run("prereg", "check", "mine").out
+    assert "none of its questions has evidence that this measure counts" in says
+    assert "did you mean 'all'" not in says
 
 
 def test_the_same_configuration_has_the_same_content(ready: Any) -> None:
