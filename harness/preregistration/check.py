@@ -191,9 +191,6 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
         says = "the frozen dev result is of another version or of other parameters than the candidate"
         says += _differing(same, document.candidate.identity())
         return [Finding(REFUSED, "rehearsal", says, f"copy what is frozen into the document, or {fix}")]
-    if (document.model.candidate.trials or 1) < int(evidence.frozen.get("trials", 1)):
-        says = f"it was picked from {evidence.frozen['trials']} dev trials, and the document admits fewer"
-        return [Finding(REFUSED, "trials", says, f"write trials: {evidence.frozen['trials']}")]
     if evidence.frozen.get("benchmark", {}).get("digest") != evidence.manifest["digests"]["digest"]:
         return [Finding(REFUSED, "rehearsal", "the frozen dev result comes from another benchmark", fix)]
     if evidence.frozen.get("fingerprint") != evidence.fingerprints["candidate"]:
@@ -205,7 +202,19 @@ def _check_rehearsal(document: Preregistration, evidence: Evidence) -> list[Find
         more = f"{fix} (add 'measures=[{','.join(missing)}]' to harness dev)"
         return [Finding(REFUSED, "rehearsal", says, more, may_acknowledge=True)]
     rehearsed = Finding(FINE, "rehearsal", "every measure that the rule reads was produced once on dev")
-    return [*_check_movement(evidence), rehearsed, *_check_near_duplicates(evidence.frozen)]
+    return [
+        *_check_trials(document, evidence.frozen), *_check_movement(evidence), rehearsed,
+        *_check_near_duplicates(evidence.frozen),
+    ]  # fmt: skip
+
+
+def _check_trials(document: Preregistration, frozen: Mapping[str, Any]) -> list[Finding]:
+    """Whether the document admits from how many dev trials the candidate was picked."""
+    made = int(frozen.get("trials", 1))
+    if (document.model.candidate.trials or 1) >= made:
+        return []
+    says = f"it was picked from {made} dev trials, and the document admits fewer"
+    return [Finding(REFUSED, "trials", says, f"write trials: {made}")]
 
 
 def _differing(frozen: Mapping[str, Any], written: Mapping[str, Any]) -> str:

@@ -251,3 +251,14 @@ def test_a_version_that_asks_for_a_probe_says_so(promise: Promise, evidence: Evi
     finding = the(check(promise(candidate={"version": "same-layer-mmr"}), evidence), "redundancy")
     assert (finding.kind, finding.may_acknowledge) == (REFUSED, True)
     assert "same-layer-mmr asks for the record of a redundancy probe" in finding.says
+
+
+def test_fewer_trials_than_were_made_cannot_be_admitted(promise: Promise, evidence: Evidence) -> None:
+    """The page says how many the candidate was picked from, so that the document says no less than its frozen file."""
+    candidate = {"version": "bm25", "parameters": {"layers": ["raw"]}, "frozen": "experiments/raw-only/frozen.yaml"}
+    evidence = dataclasses.replace(evidence, frozen={**(evidence.frozen or {}), "trials": 45})
+    for written in ({}, {"trials": 1}, {"trials": 44}):
+        finding = the(check(promise(candidate=candidate | written), evidence), "trials")
+        assert (finding.kind, finding.may_acknowledge, finding.fix) == (REFUSED, False, "write trials: 45")
+    for written in ({"trials": 45}, {"trials": 100}):
+        assert not [one for one in check(promise(candidate=candidate | written), evidence) if one.subject == "trials"]

@@ -16,7 +16,8 @@ TEXTS = {
     "at 0.005": DOCUMENT.replace("non_inferior: 0.007", "non_inferior: 0.005"),
     "raw": DOCUMENT.replace("baseline: bm25", f"straw: turns alone\nbaseline:\n  version: bm25{RAW}")
     .replace("version: static-tiebreak ", f"version: static-tiebreak{RAW} ")
-    .replace("experiments/static-tiebreak/", "experiments/raw/"),
+    .replace("experiments/static-tiebreak/", "experiments/raw/")
+    .replace("trials: 1 ", "trials: 2 "),
 }
 CODES = {"at 0.007": 0, "at 0.005": 20, "raw": 11}
 ID = "static-tiebreak"
